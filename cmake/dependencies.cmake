@@ -1,0 +1,28 @@
+# Every library comes from Debian's packages; tools/packages.txt names them.
+find_package(PkgConfig REQUIRED)
+find_package(absl REQUIRED)
+find_package(fmt REQUIRED)
+find_package(TBB REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(ONNX CONFIG REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+
+pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
+add_library(kiln::zip ALIAS PkgConfig::LIBZIP)
+
+# Debian's dnnl package file insists on OpenCL, which the CPU library does not need.
+find_library(DNNL_LIBRARY dnnl REQUIRED)
+add_library(kiln_dnnl INTERFACE)
+target_link_libraries(kiln_dnnl INTERFACE ${DNNL_LIBRARY})
+add_library(kiln::dnnl ALIAS kiln_dnnl)
+
+if(KILN_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+if(KILN_BUILD_BENCH)
+  find_package(benchmark REQUIRED)
+endif()

@@ -1,0 +1,73 @@
+#include "kiln/ir/shape.h"
+
+#include <algorithm>
+
+#include "kiln/support/check.h"
+
+namespace kiln {
+
+bool Shape::IsKnown() const {
+  return std::all_of(dims_.begin(), dims_.end(), [](int64_t d) { return d >= 0; });
+}
+
+int64_t Shape::NumElements() const {
+  int64_t product = 1;
+  for (int64_t d : dims_) {
+    KILN_CHECK(d >= 0);
+    product *= d;
+  }
+  return product;
+}
+
+std::string Shape::ToString() const {
+  if (dims_.empty()) return "scalar";
+  std::string out;
+  for (size_t i = 0; i < dims_.size(); ++i) {
+    if (i > 0) out += 'x';
+    out += dims_[i] < 0 ? std::string("?") : std::to_string(dims_[i]);
+  }
+  return out;
+}
+
+std::optional<int64_t> CheckedNumElements(const Shape& shape) {
+  if (std::find(shape.dims().begin(), shape.dims().end(), 0) != shape.dims().end() && shape.IsKnown()) return 0;
+  int64_t product = 1;
+  for (int64_t d : shape.dims()) {
+    if (d < 0 || d > kMaxElements || product > kMaxElements / d) return std::nullopt;
+    product *= d;
+  }
+  return product;
+}
+
+std::optional<Shape> BroadcastShapes(const Shape& a, const Shape& b) {
+  const int rank = std::max(a.rank(), b.rank());
+  std::vector<int64_t> dims(static_cast<size_t>(rank));
+  for (int i = 0; i < rank; ++i) {
+    const int64_t x = i < a.rank() ? a[a.rank() - 1 - i] : 1;
+    const int64_t y = i < b.rank() ? b[b.rank() - 1 - i] : 1;
+    int64_t d = 0;
+    if (x == 1) {
+      d = y;
+    } else if (y == 1 || x == y) {
+      d = x;
+    } else if (x < 0 || y < 0) {
+      d = std::max(x, y);  // the known one; equal at run time or an error then
+    } else {
+      return std::nullopt;
+    }
+    dims[static_cast<size_t>(rank - 1 - i)] = d;
+  }
+  return Shape(std::move(dims));
+}
+
+std::vector<int64_t> RowMajorStrides(const Shape& shape) {
+  std::vector<int64_t> strides(static_cast<size_t>(shape.rank()));
+  int64_t stride = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    strides[static_cast<size_t>(i)] = stride;
+    stride *= shape[i];
+  }
+  return strides;
+}
+
+}  // namespace kiln

@@ -1,0 +1,52 @@
+#include "kiln/support/cpu.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+
+namespace kiln {
+namespace {
+
+CpuLevel Detect() {
+  CpuLevel level = CpuLevel::kPortable;
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) level = CpuLevel::kAvx2;
+  if (level == CpuLevel::kAvx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vnni")) {
+    level = CpuLevel::kAvx512Vnni;
+  }
+#endif
+  if (const char* wish = std::getenv("KILN_CPU")) {
+    for (CpuLevel candidate : {CpuLevel::kPortable, CpuLevel::kAvx2, CpuLevel::kAvx512Vnni}) {
+      if (wish == NameOf(candidate)) level = std::min(level, candidate);
+    }
+  }
+  return level;
+}
+
+std::atomic<CpuLevel> limit{CpuLevel::kAvx512Vnni};
+
+}  // namespace
+
+CpuLevel GetCpuLevel() {
+  static const CpuLevel detected = Detect();
+  return std::min(detected, limit.load(std::memory_order_relaxed));
+}
+
+void LimitCpuLevel(CpuLevel highest) { limit.store(highest, std::memory_order_relaxed); }
+
+std::string_view NameOf(CpuLevel level) {
+  switch (level) {
+    case CpuLevel::kPortable:
+      return "portable";
+    case CpuLevel::kAvx2:
+      return "avx2";
+    case CpuLevel::kAvx512Vnni:
+      return "avx512vnni";
+  }
+  return "?";
+}
+
+}  // namespace kiln

@@ -1,0 +1,51 @@
+#include "kiln/support/status.h"
+
+namespace kiln {
+namespace {
+
+// Keeps a message on one line: file names and node names come from outside.
+std::string OneLine(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c == '\n' || c == '\r' || c == '\t') c = ' ';
+  }
+  return out;
+}
+
+std::string Compose(std::string_view file, std::string_view place, std::string_view fault, std::string_view remedy) {
+  std::string out;
+  for (std::string_view part : {file, place}) {
+    if (part.empty()) continue;
+    out += OneLine(part);
+    out += ": ";
+  }
+  out += OneLine(fault);
+  if (!remedy.empty()) {
+    out += "; ";
+    out += OneLine(remedy);
+  }
+  return out;
+}
+
+}  // namespace
+
+Status ErrorAt(std::string_view file, std::string_view place, std::string_view fault, std::string_view remedy) {
+  return absl::InvalidArgumentError(Compose(file, place, fault, remedy));
+}
+
+Status UnsupportedAt(std::string_view file, std::string_view place, std::string_view fault, std::string_view remedy) {
+  return absl::UnimplementedError(Compose(file, place, fault, remedy));
+}
+
+Status NotFoundAt(std::string_view file, std::string_view place, std::string_view fault, std::string_view remedy) {
+  return absl::NotFoundError(Compose(file, place, fault, remedy));
+}
+
+Status WithContext(std::string_view context, const Status& status) {
+  if (status.ok()) return status;
+  return Status(status.code(), Compose(context, "", MessageOf(status), ""));
+}
+
+std::string MessageOf(const Status& status) { return std::string(status.message().data(), status.message().size()); }
+
+}  // namespace kiln

@@ -1,0 +1,26 @@
+#include "kiln/targets/interface/accelerator.h"
+
+namespace kiln {
+
+std::string_view NameOf(Level level) {
+  switch (level) {
+    case Level::kReference:
+      return "reference";
+    case Level::kFunctional:
+      return "functional";
+    case Level::kCycle:
+      return "cycle";
+    case Level::kRtl:
+      return "rtl";
+  }
+  return "?";
+}
+
+StatusOr<Level> FindLevel(std::string_view name) {
+  for (Level level : {Level::kReference, Level::kFunctional, Level::kCycle, Level::kRtl}) {
+    if (NameOf(level) == name) return level;
+  }
+  return ErrorAt("", "", "unknown level '" + std::string(name) + "'", "one of: reference, functional, cycle, rtl");
+}
+
+}  // namespace kiln

@@ -1,0 +1,98 @@
+// The interface that all accelerator families share: one design point compiles graphs, runs programs, says what it
+// costs.
+//
+//   systolic, vta   fixed hardware that runs a Program of instructions
+//   dataflow        hardware built for one network: its Program is the assembled pipeline with its weights
+//   binary          program-driven, with time that depends on the data
+//   cgra            element-wise graphs; its Program is a configuration
+//
+// The four levels: reference (fp32, no family needed), functional (bit-accurate), cycle (bits and time), rtl
+// (Verilator). For one Program and one input, functional, cycle and rtl give the same bits; cycle and rtl give the same
+// cycles.
+#ifndef KILN_TARGETS_INTERFACE_ACCELERATOR_H_
+#define KILN_TARGETS_INTERFACE_ACCELERATOR_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kiln/ir/graph.h"
+#include "kiln/ir/tensor.h"
+#include "kiln/support/status.h"
+#include "kiln/targets/interface/program.h"
+#include "kiln/targets/interface/trace.h"
+
+namespace kiln {
+
+enum class Level { kReference, kFunctional, kCycle, kRtl };
+std::string_view NameOf(Level level);  // "reference", "functional", "cycle", "rtl"
+StatusOr<Level> FindLevel(std::string_view name);
+
+struct CompileOptions {
+  // What the family cannot run goes to the host, kernel by kernel, and is listed; when false that is an error instead.
+  bool host_fallback = true;
+  uint64_t seed = 1;
+};
+
+struct RunOptions {
+  Level level = Level::kFunctional;
+  // Called now and then with the number of images done; may be empty. Called from one thread at a time.
+  std::function<void(int64_t done)> on_progress;
+};
+
+// One tensor per graph input, fp32 (or the input's own element type), all with the same leading dimension N = images.
+// A Program is compiled for one image; Run works through the N images one by one (in parallel on the simulating
+// machine, one after the other on the simulated one).
+struct Batch {
+  std::vector<Tensor> inputs;
+  int64_t images() const { return inputs.empty() ? 0 : inputs[0].shape()[0]; }
+};
+
+struct RunResult {
+  // One tensor per graph output, leading dimension N. fp32: codes already turned into values by the output's scale.
+  std::vector<Tensor> outputs;
+  // The same as the codes that the hardware wrote (int8, int32, ...; equal to `outputs` where the output is float).
+  std::vector<Tensor> codes;
+  // Cycle and rtl levels: time of the first image, and total cycles of each image.
+  Trace trace;
+  std::vector<int64_t> cycles_per_image;
+};
+
+// What a design point costs. Filled as far as the family can; an absent figure is negative.
+struct Cost {
+  double area_square_micrometres = -1;
+  int64_t multipliers = -1;  // multiply-accumulate units
+  int64_t on_chip_memory_bits = -1;
+  std::string source;  // where the figures come from
+};
+
+class Accelerator {
+ public:
+  virtual ~Accelerator() = default;
+  virtual std::string_view family() const = 0;
+  virtual const std::string& name() const = 0;
+  // The design point as text: every parameter with its value, as YAML that reads back to the same design point.
+  virtual std::string Describe() const = 0;
+  // What quantisation the family asks of a graph, for quantise::Recipe checks: formats it can hold activations and
+  // weights in. Compile names the value that is not in one of them.
+  virtual std::vector<std::string> ActivationFormats() const = 0;
+  virtual std::vector<std::string> WeightFormats() const = 0;
+
+  // `graph` has been through the standard passes, has batch dimension 1, known shapes, and quantisation annotations on
+  // the values that live in hardware; a value without annotation stays fp32 and its node runs on the host.
+  virtual StatusOr<std::unique_ptr<Program>> Compile(const Graph& graph, const CompileOptions& options) const = 0;
+  virtual StatusOr<RunResult> Run(const Program& program, const Batch& batch, const RunOptions& options) const = 0;
+  // Writes SystemVerilog, memory images, file list and Makefile. Unimplemented where a family has no RTL yet.
+  virtual Status EmitRtl(const Program& program, const std::filesystem::path& folder) const = 0;
+  virtual StatusOr<Cost> EstimateCost() const = 0;
+  // Multiply-accumulates that the design point can do in one cycle at most, for utilisation.
+  virtual double PeakMacsPerCycle() const = 0;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_TARGETS_INTERFACE_ACCELERATOR_H_

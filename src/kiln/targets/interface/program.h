@@ -1,0 +1,57 @@
+// A compiled network, whatever the family: kernels in order, which of them the host runs, memory, and text to read.
+#ifndef KILN_TARGETS_INTERFACE_PROGRAM_H_
+#define KILN_TARGETS_INTERFACE_PROGRAM_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kiln/ir/graph.h"
+
+namespace kiln {
+
+// What an optimiser proves about its result.
+struct Certificate {
+  double cost = 0;         // what was found, in `unit`
+  double lower_bound = 0;  // nothing can be below this
+  bool optimal = false;    // proved: no better point in the space that was searched
+  std::string unit;        // "cycles", ...
+  std::string bound_from;  // "multiply-accumulates", "memory traffic", "exhaustive search"
+  double gap() const { return lower_bound > 0 ? cost / lower_bound - 1 : 0; }
+};
+
+// One fused region that runs as one unit of work.
+struct KernelInfo {
+  std::string name;                       // the source nodes' names joined by '+'
+  std::vector<std::string> source_nodes;  // ONNX node names
+  std::string unit;                       // "matrix", "depthwise", "vector", "host", ...
+  std::string operation;                  // "conv 3x3 16->16 /1 @32x32 +add +relu", for reports
+  int64_t macs = 0;                       // multiply-accumulates of the network in it, one image
+  int64_t operations = 0;                 // MACs, or elementary operations where there are none; host share is in these
+  Certificate certificate;                // of its schedule; cost 0 for host kernels
+  std::string host_reason;                // why the host runs it; empty on the accelerator
+  bool on_host() const { return !host_reason.empty(); }
+};
+
+class Program {
+ public:
+  virtual ~Program() = default;
+  const std::vector<KernelInfo>& kernels() const { return kernels_; }
+  // Memory image sizes in bytes: constants (weights, parameters), and activations at their peak.
+  int64_t constant_bytes() const { return constant_bytes_; }
+  int64_t activation_bytes() const { return activation_bytes_; }
+  int64_t MacsTotal() const;
+  // Share of operations that runs on the host, 0 to 1.
+  double HostShare() const;
+  // The instructions (configuration, pipeline) as readable text.
+  virtual std::string Print() const = 0;
+
+ protected:
+  std::vector<KernelInfo> kernels_;
+  int64_t constant_bytes_ = 0;
+  int64_t activation_bytes_ = 0;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_TARGETS_INTERFACE_PROGRAM_H_

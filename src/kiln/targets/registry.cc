@@ -1,0 +1,64 @@
+#include "kiln/targets/registry.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include "kiln/support/file.h"
+#include "kiln/targets/interface/family.h"
+
+namespace kiln {
+
+// Each family defines kiln::<family>::ParseDesignPoint in its config folder (targets/interface/family.h).
+#define KILN_FAMILY(family)      \
+  namespace family {             \
+  FamilyParser ParseDesignPoint; \
+  }
+#include "kiln/targets/families.def"
+#undef KILN_FAMILY
+
+namespace {
+
+struct Row {
+  std::string_view name;
+  FamilyParser* parse;
+};
+
+constexpr Row kFamilies[] = {
+#define KILN_FAMILY(family) {#family, &family::ParseDesignPoint},
+#include "kiln/targets/families.def"
+#undef KILN_FAMILY
+};
+
+}  // namespace
+
+std::vector<std::string> FamilyNames() {
+  std::vector<std::string> names;
+  for (const Row& row : kFamilies) names.emplace_back(row.name);
+  return names;
+}
+
+StatusOr<std::unique_ptr<Accelerator>> ParseAccelerator(std::string_view yaml, std::string_view source) {
+  std::string known;
+  for (const Row& row : kFamilies) known += (known.empty() ? "" : ", ") + std::string(row.name);
+  YAML::Node root;
+  try {
+    root = YAML::Load(std::string(yaml));
+  } catch (const YAML::Exception& error) {
+    return ErrorAt(source, "line " + std::to_string(error.mark.line + 1), "not valid YAML: " + error.msg, "");
+  }
+  if (!root.IsMap() || !root["family"] || !root["family"].IsScalar()) {
+    return ErrorAt(source, "key 'family'", "is missing", "name one of: " + known);
+  }
+  const std::string family = root["family"].Scalar();
+  for (const Row& row : kFamilies) {
+    if (row.name == family) return row.parse(yaml, source);
+  }
+  return ErrorAt(source, "key 'family'", "unknown family '" + family + "'", "name one of: " + known);
+}
+
+StatusOr<std::unique_ptr<Accelerator>> LoadAccelerator(const std::filesystem::path& path) {
+  constexpr uint64_t kMaxBytes = 1 << 20;  // no design point is longer
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxBytes));
+  return ParseAccelerator(text, path.string());
+}
+
+}  // namespace kiln
