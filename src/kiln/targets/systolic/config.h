@@ -1,0 +1,79 @@
+// A design point of the systolic family: a weight-stationary array with its buffers, a vector unit and a depthwise unit
+// (after Voyager, arXiv 2509.15205). Every field has one name in YAML, here and in the RTL to come.
+//
+// Units, and who feeds whom (bounded queues; a buffer bank is handed over whole):
+//
+//   memory ─▶ input fetch ──▶ input banks ──▶ array ──▶ accumulation banks ──▶ vector unit ──▶ output writer ─▶ memory
+//   memory ─▶ weight fetch ─▶ weight banks ────┘                                ▲   ▲
+//   memory ─▶ operand fetch ────────────────────────────────────────────────────┘   │
+//   memory ─▶ input fetch ──▶ depthwise banks ─▶ depthwise unit ────────────────────┘
+#ifndef KILN_TARGETS_SYSTOLIC_CONFIG_H_
+#define KILN_TARGETS_SYSTOLIC_CONFIG_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "kiln/numerics/format.h"
+#include "kiln/support/status.h"
+
+namespace kiln::systolic {
+
+struct Config {
+  std::string name;
+
+  // Array. Rows hold the reduction (input channels and taps), columns the output channels.
+  int array_rows = 16;
+  int array_columns = 16;
+  int weight_rows_per_cycle = 1;  // rows of weights shifted into the shadow registers a cycle; divides array_rows
+
+  // Numbers. Codes of inputs and weights; integer accumulators wrap in two's complement at accumulator_bits.
+  Format input_format;        // int8 (others come with the numerics to come)
+  Format weight_format;       // int8
+  int accumulator_bits = 32;  // 16 to 32
+  Format vector_format;       // of the vector unit's arithmetic: fp32, nearest even
+
+  // Buffers, in words a bank. An input word is array_rows codes; a weight word array_columns codes (one row of a tile);
+  // an accumulation word array_columns accumulators. Input and weight buffers have two banks each.
+  int input_buffer_words = 1024;
+  int weight_buffer_words = 1024;
+  int accumulation_buffer_words = 1024;
+  int accumulation_buffer_banks = 2;  // 1: the array waits while the vector unit drains; 2: they overlap
+
+  // Vector unit: array_columns lanes, one word (lanes elements) a cycle at best.
+  int vector_stages = 12;              // programmable stages in a row; each costs vector_stage_latency cycles of depth
+  int vector_stage_latency = 4;        // cycles
+  int vector_row_buffer_words = 1024;  // fp32 words of `lanes` elements that keep a row on chip between passes
+
+  // Depthwise unit: lanes = array_columns channels at once; 0 multipliers a lane: no such unit.
+  int depthwise_multipliers = 9;      // a lane; a kernel of t taps takes ceil(t / multipliers) cycles a word
+  int depthwise_buffer_words = 1024;  // a bank, of array_columns codes; two banks
+
+  // Memory ports, one a stream: bytes moved a cycle, and cycles from request to first data.
+  int input_port_bytes = 16;
+  int weight_port_bytes = 16;
+  int operand_port_bytes = 16;
+  int output_port_bytes = 16;
+  int memory_latency = 16;                  // cycles, every port, fixed
+  int64_t memory_bytes = int64_t{1} << 30;  // size of the address space that programs may use
+
+  // Command processor.
+  int instruction_bytes_per_cycle = 16;  // fetch and decode
+  int command_queue_depth = 4;           // instructions waiting in front of each unit
+
+  double clock_mhz = 500;  // only to turn cycles into seconds
+
+  int lanes() const { return array_columns; }
+  int64_t macs_per_cycle() const { return int64_t{array_rows} * array_columns; }
+};
+
+// Reads a design point. Unknown keys, wrong types and sizes out of range are errors that name file and key. Absent keys
+// take the defaults above; `family`, `name`, `array_rows` and `array_columns` must stand there.
+StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source);
+
+// YAML that ParseConfig reads back to the same design point; every key in the order above.
+std::string PrintConfig(const Config& config);
+
+}  // namespace kiln::systolic
+
+#endif  // KILN_TARGETS_SYSTOLIC_CONFIG_H_

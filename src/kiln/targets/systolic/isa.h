@@ -1,0 +1,290 @@
+// Instructions of the systolic family. An instruction is one kernel: it sets the loop nests of every unit it uses.
+//
+//   matrix      convolution or matrix product on the array, then a vector program on the accumulators
+//   depthwise   depthwise convolution on its own unit, then a vector program on the accumulators
+//   vector      a vector program on operands from memory
+//   end         stops the machine
+//
+// Memory is byte addressed and little-endian. Activations lie in NHWC order, dense or with the strides an instruction
+// names. Arithmetic is fixed here once; functional level, cycle level and RTL follow it to the bit:
+//
+//   accumulators    sums of products of codes, int32, wrapping (so their order does not matter); then wrapped to
+//                   accumulator_bits as two's complement and sign-extended
+//   vector unit     IEEE 754 binary32, nearest even, no flushing of subnormals; `fma` is fused (one rounding)
+//   integer -> fp32 nearest even; fp32 -> code: round to nearest even, add the zero point, saturate (see QuantiseOut)
+#ifndef KILN_TARGETS_SYSTOLIC_ISA_H_
+#define KILN_TARGETS_SYSTOLIC_ISA_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kiln/support/status.h"
+#include "kiln/targets/systolic/config.h"
+
+namespace kiln::systolic {
+
+enum class Opcode : uint8_t { kEnd = 0, kMatrix = 1, kDepthwise = 2, kVector = 3 };
+
+// How elements lie in memory.
+enum class Element : uint8_t { kInt8 = 0, kUint8 = 1, kInt16 = 2, kInt32 = 3, kFloat32 = 4 };
+int BytesOf(Element element);
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Vector programs
+//
+// A vector program walks four outer loops (rows), and for each row the words of one innermost axis of `length`
+// elements, lanes elements a word (the last word may be partial: lanes at or beyond `length` are off: never written,
+// and neutral in reductions). In a row it makes one or more passes. A pass reads its source word by word, runs its
+// stages on the lane value v, may reduce v over the row into a scalar register, and may write v to the row buffer or
+// (quantised) to memory. A later pass starts when the scalar of the former is there. Scalars and the row buffer live
+// for one row.
+
+inline constexpr int kOuterLoops = 4;
+inline constexpr int kMaxOperands = 3;
+inline constexpr int kMaxStages = 12;
+inline constexpr int kMaxPasses = 4;
+inline constexpr int kScalars = 4;  // s0..s3, one fp32 each, all lanes see the same value
+inline constexpr int kSaved = 2;    // x0, x1: a lane value put aside inside one pass
+
+// A stream of elements in memory. Element address = base + sum(outer_index[i] * outer_stride[i]) + index *
+// element_stride
+// (+ window terms for operand 0), all strides in bytes; `index` runs along the innermost axis. A stride of 0
+// broadcasts.
+struct Stream {
+  uint64_t base = 0;
+  std::array<int64_t, kOuterLoops> outer_stride{};
+  int64_t element_stride = 0;
+  Element element = Element::kInt8;
+  // As an operand: value = fp32(code - zero_point) * scale, the product rounded once (kFloat32: the bits as they are).
+  float scale = 1.0f;
+  int32_t zero_point = 0;
+};
+
+// Pooling: operand 0 is read at window_y x window_x places per output element and combined lane by lane, in row-major
+// order of the window, before the first stage of pass 0. Row y of place (oy, ky) is oy * stride_y - pad_top + ky *
+// dilation_y, where oy is the index of outer loop 1 and ox that of outer loop 2 (outer loop 0: batch); places outside
+// [0, height) x [0, width) are left out. The operand's outer_stride[1] and [2] are NOT used for operand 0 when there is
+// a window; row_stride and column_stride stand in their place, from the image's (0, 0).
+enum class Combine : uint8_t { kNone = 0, kMax = 1, kSum = 2 };
+struct Window {
+  Combine combine = Combine::kNone;
+  int32_t window_y = 1, window_x = 1;
+  int32_t stride_y = 1, stride_x = 1;
+  int32_t dilation_y = 1, dilation_x = 1;
+  int32_t pad_top = 0, pad_left = 0;
+  int32_t height = 1, width = 1;
+  int64_t row_stride = 0, column_stride = 0;  // bytes
+  // kSum: the sum is multiplied by 1/n, n the number of places inside the image if true, else window_y * window_x. The
+  // factor is fp32(1) / fp32(n), rounded once.
+  bool average = false;
+  bool divide_by_valid = false;
+};
+
+// Where a pass reads from.
+enum class Source : uint8_t {
+  kAccumulator = 0,  // matrix and depthwise: fma(fp32(accumulator + offset[c]), scale[c], bias[c]) per output channel c
+  kOperand0 = 1,     // memory
+  kRowBuffer = 2,    // what an earlier pass of the row kept
+  kConstant = 3,     // immediate (fills)
+};
+
+// What a stage takes beside v.
+enum class Argument : uint8_t {
+  kNone = 0,
+  kImmediate = 1,
+  kOperand0 = 2,
+  kOperand1 = 3,
+  kOperand2 = 4,  // streams; read in the same word order as the pass
+  kScalar0 = 5,
+  kScalar1 = 6,
+  kScalar2 = 7,
+  kScalar3 = 8,
+  kSaved0 = 9,
+  kSaved1 = 10,
+};
+
+enum class StageOp : uint8_t {
+  kAdd = 0,              // v + a
+  kSubtract = 1,         // v - a
+  kReverseSubtract = 2,  // a - v
+  kMultiply = 3,         // v * a
+  kFma = 4,              // fma(v, a, b): the only stage with two arguments
+  kMax = 5,              // v > a ? v : a   (IEEE maxNum semantics are not needed: no NaN reaches the unit)
+  kMin = 6,
+  kAbsolute = 7,
+  kSquare = 8,  // v * v
+  kSave0 = 9,
+  kSave1 = 10,                 // x0 = v / x1 = v; v goes on unchanged
+  kFunction = 11,              // v = approximate function `function` of v (numerics/nonlinear.h)
+  kReciprocal = 12,            // 1 / v,       by the same unit
+  kReciprocalSquareRoot = 13,  // 1 / sqrt(v)
+  kSelectNegative = 14,        // v < 0 ? v * a : v   (leaky ReLU, PReLU)
+  kDivide = 15,                // v / a, correctly rounded
+};
+
+// Nonlinear functions of the vector unit; the approximation is numerics/nonlinear.h's, the same at all levels.
+enum class Function : uint8_t {
+  kExp = 0,
+  kSigmoid = 1,
+  kTanh = 2,
+  kGelu = 3,
+  kGeluTanh = 4,
+  kErf = 5,
+  kSoftplus = 6,
+  kSilu = 7,
+  kHardSigmoid = 8,
+  kHardSwish = 9,
+  kLog = 10,
+  kSqrt = 11,
+  kElu = 12,
+};
+
+struct Stage {
+  StageOp op = StageOp::kAdd;
+  Argument a = Argument::kNone;
+  Argument b = Argument::kNone;
+  float immediate_a = 0;
+  float immediate_b = 0;
+  Function function = Function::kExp;
+};
+
+// Reduction of v over the elements of the row into scalar register `into`, after the last stage. Lane partials start at
+// the neutral element (0 or -infinity) and take words in order; then lanes are combined pairwise as a tree: for half =
+// p/2, p/4,
+// ..., 1: lane[i] = lane[i] op lane[i + half] for i < half, p = lanes rounded up to a power of two (missing lanes
+// neutral).
+enum class Reduce : uint8_t { kNone = 0, kSum = 1, kMax = 2 };
+
+// How a value leaves for memory. kFloat32: the bits. Integers: code = clamp(rne(v * inverse_scale) + zero_point, low,
+// high); v * inverse_scale is one fp32 product; rne and the clamp are exact; NaN gives zero_point clamped.
+struct QuantiseOut {
+  float inverse_scale = 1.0f;
+  int32_t zero_point = 0;
+  int32_t low = -128, high = 127;
+};
+
+struct Pass {
+  Source source = Source::kOperand0;
+  float constant = 0;         // Source::kConstant
+  std::vector<Stage> stages;  // at most kMaxStages
+  Reduce reduce = Reduce::kNone;
+  uint8_t into = 0;  // scalar register
+  std::vector<Stage>
+      scalar_stages;  // run once a row on the reduced scalar (mean, reciprocal, ...); arguments: immediate, scalars
+  bool to_row_buffer = false;
+  bool to_memory = false;  // exactly one pass of a program writes to memory
+};
+
+struct VectorProgram {
+  std::array<int32_t, kOuterLoops> outer{1, 1, 1, 1};  // loop counts, outermost first
+  int32_t length = 1;                                  // elements of the innermost axis
+  std::vector<Stream> operands;                        // at most kMaxOperands
+  Window window;                                       // of operand 0
+  std::vector<Pass> passes;                            // 1 to kMaxPasses; with Source::kAccumulator exactly 1
+  Stream output;                                       // scale and zero_point unused: see quantise
+  QuantiseOut quantise;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Matrix and depthwise instructions
+//
+// out[b, oy, ox, n] = sum over ky, kx, c of in[b, oy*sy - pt + ky*dy, ox*sx - pl + kx*dx, c] * w[ky, kx, c, n]
+// Places outside the image read as `pad_code`. A matrix product of [M, K] by [K, N] is height 1, width M, one tap.
+//
+// Its vector program has outer loops (batch, out_height, out_width, 1) and length out_channels, and is fed word by word
+// from the accumulators: word = output pixel x column tile.
+
+// Parameters per output channel, in memory as three arrays of out_channels entries each, one after the other:
+// int32 offset, fp32 scale, fp32 bias (see Source::kAccumulator). offset holds the zero-point correction.
+struct ChannelParameters {
+  uint64_t base = 0;
+};
+
+enum class Packing : uint8_t {
+  kChannels = 0,  // an input word holds array_rows channels of one input pixel; the feeder walks the taps
+  kTaps = 1,  // an input word holds array_rows taps (ky, kx, c in row-major order) of one output pixel, packed by the
+              // fetcher (im2col); for layers with few channels
+};
+
+enum class WeightLayout : uint8_t {
+  kTiled = 0,  // constant weights, already in tiles: [batch_weights][column tile][row tile][array_rows][array_columns]
+               // codes, edges padded with code 0. Row tiles stand in the order of walk.h.
+  kStrided =
+      1,  // activations as weights (matrix product of two activations): element (k, n) of batch b at
+          // base + b*batch_stride + k*row_stride + n*column_stride; one of the two strides is 1. Edges read as 0.
+};
+
+// Loop order outside a tile. A block is the set of column tiles whose accumulators a bank holds together.
+enum class Order : uint8_t {
+  kInputOuter = 0,   // for batch, pixel tile, column block
+  kWeightOuter = 1,  // for batch, column block, pixel tile
+};
+
+struct Convolution {
+  // Input, NHWC with strides in bytes; a group of a grouped convolution is a batch with its own channel offset.
+  uint64_t input_base = 0;
+  int64_t input_batch_stride = 0, input_row_stride = 0, input_column_stride = 0;  // channels are dense
+  int32_t height = 1, width = 1, channels = 1;
+  int32_t batch = 1;
+  int32_t kernel_y = 1, kernel_x = 1;
+  int32_t stride_y = 1, stride_x = 1;
+  int32_t dilation_y = 1, dilation_x = 1;
+  int32_t pad_top = 0, pad_left = 0;
+  int32_t out_height = 1, out_width = 1, out_channels = 1;
+  int32_t pad_code = 0;  // the input's zero point
+
+  // Weights. Depthwise: [column tile][tap][lanes] codes, edges 0.
+  uint64_t weight_base = 0;
+  WeightLayout weight_layout = WeightLayout::kTiled;
+  int64_t weight_batch_stride = 0;  // 0: all batches share the weights
+  int64_t weight_row_stride = 0, weight_column_stride = 0;
+
+  ChannelParameters parameters;
+  int64_t parameter_batch_stride = 0;  // bytes from one batch's parameters to the next; 0: shared
+
+  int32_t taps() const { return kernel_y * kernel_x; }
+};
+
+// Tiling of a matrix or depthwise instruction (chosen by schedule.h).
+struct Tiling {
+  Packing packing = Packing::kChannels;
+  Order order = Order::kInputOuter;
+  int32_t tile_height = 1, tile_width = 1;  // output pixels of a pixel tile; edges are smaller
+  int32_t columns_per_block = 1;      // column tiles a block: tile pixels * columns_per_block <= accumulation words
+  int32_t groups_per_bank = 1;        // row groups (walk.h) that an input bank holds at once
+  int32_t weight_tiles_per_bank = 1;  // weight tiles that a weight bank holds: * array_rows <= weight_buffer_words
+};
+
+struct Instruction {
+  Opcode opcode = Opcode::kEnd;
+  uint32_t kernel = 0;  // index into Program::kernels(), for traces; not encoded in the bits that units see
+  // The instruction reads what earlier instructions wrote: its memory reads, weights that are constants excepted, start
+  // when every earlier instruction has written its last byte.
+  bool after_previous = true;
+  Convolution convolution;  // kMatrix, kDepthwise
+  Tiling tiling;            // kMatrix, kDepthwise
+  VectorProgram vector;     // all but kEnd
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Text and bits
+
+// Readable text of one instruction, several lines, every field that is not at its default.
+std::string Print(const Instruction& instruction, const Config& config);
+
+// Binary form: a 16-byte header (opcode, flags, length in 16-byte words) and the fields of the sections the opcode has,
+// each little-endian at its natural size, padded to 16 bytes. docs/systolic.md lists the layout.
+std::vector<uint8_t> Encode(const std::vector<Instruction>& instructions);
+// Error: truncated, unknown opcode or enumerator, count beyond its limit, sections that do not fill the stated length.
+StatusOr<std::vector<Instruction>> Decode(const std::vector<uint8_t>& bytes);
+
+// What a machine of this design point must refuse: counts above the limits, tiles that do not fit the buffers,
+// addresses outside memory_bytes, strides that leave it, more stages than vector_stages. The codegen's own output
+// always passes.
+Status CheckInstruction(const Instruction& instruction, const Config& config);
+
+}  // namespace kiln::systolic
+
+#endif  // KILN_TARGETS_SYSTOLIC_ISA_H_
