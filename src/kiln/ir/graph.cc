@@ -218,6 +218,7 @@ bool Graph::SortTopologically() {
 Graph Graph::Clone() const {
   Graph copy(name_);
   copy.source_ = source_;
+  copy.metadata_ = metadata_;
   copy.next_name_ = next_name_;
   std::unordered_map<const Value*, Value*> map;
   const auto clone_value = [&](const Value* value) {

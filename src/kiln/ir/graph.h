@@ -13,6 +13,7 @@
 #define KILN_IR_GRAPH_H_
 
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -131,6 +132,9 @@ class Graph {
   // The file the graph was read from, for error messages; may be empty.
   const std::string& source() const { return source_; }
   void set_source(std::string source) { source_ = std::move(source); }
+  // Properties of the model that travel with it through files: keys beginning with "kiln." of ONNX's metadata_props.
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  std::map<std::string, std::string>& metadata() { return metadata_; }
 
   const std::vector<Value*>& inputs() const { return inputs_; }
   const std::vector<Value*>& outputs() const { return outputs_; }
@@ -176,6 +180,7 @@ class Graph {
 
   std::string name_;
   std::string source_;
+  std::map<std::string, std::string> metadata_;
   std::vector<Value*> inputs_;
   std::vector<Value*> outputs_;
   std::list<std::unique_ptr<Node>> nodes_;
