@@ -1,0 +1,59 @@
+// Cycles of the machine's steps (docs/systolic.md, "Time"), and the closed form for one instruction alone.
+//
+// The event-driven cycle level takes the durations of single steps from here and finds the waiting by simulation;
+// EstimateCycles finds the same total by a recurrence over the steps. A test holds the two equal.
+#ifndef KILN_TARGETS_SYSTOLIC_TIMING_H_
+#define KILN_TARGETS_SYSTOLIC_TIMING_H_
+
+#include <cstdint>
+
+#include "kiln/targets/systolic/config.h"
+#include "kiln/targets/systolic/isa.h"
+#include "kiln/targets/systolic/walk.h"
+
+namespace kiln::systolic {
+
+// Beats of a stream for one word of `elements` valid elements through a port of `port_bytes`.
+int64_t BeatsOf(const Stream& stream, int64_t elements, int64_t port_bytes);
+
+// Fetch cycles of row group `group` of a pixel tile (matrix), or of the region of column tile `group` (depthwise).
+int64_t GroupFetchCycles(const Instruction& instruction, const Config& config, const Geometry& geometry,
+                         const Visit& visit, int32_t group);
+// Fetch cycles of one weight tile; depthwise: of the taps of one column tile.
+int64_t WeightFetchCycles(const Instruction& instruction, const Config& config, int32_t row_tile, int32_t column_tile);
+// Cycles that a weight tile takes into the shadow registers.
+int64_t WeightLoadCycles(const Config& config);
+// Fetch cycles of the channel parameters of a block.
+int64_t ParameterFetchCycles(const Config& config, const Visit& visit);
+// Cycles of the depthwise unit for one pixel tile.
+int64_t DepthwiseCycles(const Instruction& instruction, const Config& config, const Visit& visit);
+// Cycles from the end of the last pass (or of the depthwise step) until the last accumulator stands in its bank.
+int64_t SettleCycles(const Instruction& instruction, const Config& config);
+
+// Vector unit. Cycles of the pipeline from operand to output.
+int64_t PipelineDepth(const VectorProgram& program, const Config& config);
+// Whether any stage or pass reads a memory operand.
+bool ReadsMemory(const VectorProgram& program);
+// Cycles of one word with `elements` valid elements in pass `pass`; `window_places` counts the places of operand 0's
+// window inside the image (1 without a window).
+int64_t WordCycles(const VectorProgram& program, const Config& config, int pass, int64_t elements,
+                   int64_t window_places);
+// Cycles of one pass over one row: all words of the row. `oy`, `ox` matter only with a window.
+int64_t RowCycles(const VectorProgram& program, const Config& config, int pass, int64_t oy, int64_t ox);
+// What a row of a program with several passes waits after pass `pass` for its result (0 for single-pass programs).
+int64_t PassGap(const VectorProgram& program, const Config& config, int pass);
+// Busy cycles of the drain of a block: words x word cycles (+ memory latency when it has memory operands).
+int64_t DrainCycles(const Instruction& instruction, const Config& config, const Visit& visit);
+// Busy cycles of a whole vector instruction.
+int64_t VectorCycles(const VectorProgram& program, const Config& config);
+
+// Cycles of one instruction alone on an idle machine, from the moment its units receive it until its last byte is in
+// memory. Exactly what the cycle level counts for it.
+int64_t EstimateCycles(const Instruction& instruction, const Config& config);
+
+// Cycles that the command processor takes for an instruction of so many encoded bytes.
+int64_t DispatchCycles(const Config& config, int64_t encoded_bytes);
+
+}  // namespace kiln::systolic
+
+#endif  // KILN_TARGETS_SYSTOLIC_TIMING_H_

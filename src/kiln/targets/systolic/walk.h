@@ -1,0 +1,89 @@
+// The order of work of matrix and depthwise instructions, as docs/systolic.md states it: which pixel tiles, blocks,
+// fills and passes an instruction falls into. The cycle level, the closed form (timing.h), the scheduler and the weight
+// layout share it.
+#ifndef KILN_TARGETS_SYSTOLIC_WALK_H_
+#define KILN_TARGETS_SYSTOLIC_WALK_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "kiln/targets/systolic/config.h"
+#include "kiln/targets/systolic/isa.h"
+
+namespace kiln::systolic {
+
+// One axis of the input region of a pixel tile: which input coordinates are fetched, and where a tap finds its own.
+// When the stride is at least the kernel's extent, only the places that taps touch are fetched.
+struct RegionAxis {
+  int32_t kernel = 1, stride = 1, dilation = 1, pad = 0;
+
+  int32_t extent() const { return (kernel - 1) * dilation + 1; }
+  bool compact() const { return stride >= extent(); }
+  // Places to fetch for `tile` outputs.
+  int32_t Places(int32_t tile) const { return compact() ? tile * kernel : (tile - 1) * stride + extent(); }
+  // Input coordinate of a place, for a tile that begins at output `first`; may lie outside the image.
+  int32_t Coordinate(int32_t first, int32_t place) const {
+    const int32_t origin = first * stride - pad;
+    return compact() ? origin + place / kernel * stride + place % kernel * dilation : origin + place;
+  }
+  // The place where output `output` (counted inside the tile) finds tap `tap`.
+  int32_t Place(int32_t output, int32_t tap) const {
+    return compact() ? output * kernel + tap : output * stride + tap * dilation;
+  }
+};
+
+// Sizes that follow from an instruction and a design point.
+struct Geometry {
+  RegionAxis y, x;
+  int32_t rows_per_group = 1;  // row tiles in a row group: the taps, or 1 with tap packing
+  int32_t groups = 1;          // row groups
+  int32_t column_tiles = 1;
+  int32_t blocks = 1;                // column blocks
+  int32_t fills = 1;                 // input fills that a block needs
+  int32_t tiles_y = 1, tiles_x = 1;  // pixel tiles of one batch
+  bool inputs_resident = false;
+  bool weights_resident = false;
+
+  int32_t row_tiles() const { return groups * rows_per_group; }
+};
+
+// For kMatrix and kDepthwise. Depthwise: a block is one column tile, one fill, one group.
+Geometry GeometryOf(const Instruction& instruction, const Config& config);
+
+// One block of one pixel tile: what stands in an accumulation bank at once.
+struct Visit {
+  int32_t batch = 0;
+  int32_t y = 0, x = 0;           // first output pixel
+  int32_t height = 1, width = 1;  // of the pixel tile
+  int32_t first_column = 0;       // column tile
+  int32_t columns = 1;            // column tiles of the block
+  // Whether this visit's inputs, weights, channel parameters are fetched for it, and whether it is the last to use
+  // them.
+  bool fetch_inputs = true, last_of_inputs = true;
+  bool fetch_weights = true, last_of_weights = true;
+  bool fetch_parameters = true, last_of_parameters = true;
+
+  int32_t pixels() const { return height * width; }
+};
+
+// All visits in order.
+std::vector<Visit> VisitsOf(const Instruction& instruction, const Config& config);
+
+// How many visits VisitsOf would list.
+int64_t CountVisits(const Instruction& instruction, const Config& config);
+
+// Words of one row group (or depthwise region) of a pixel tile in an input bank.
+int64_t GroupWords(const Instruction& instruction, const Geometry& geometry, int32_t tile_height, int32_t tile_width);
+
+// Codes that count in row tile `row_tile`, array_rows but for the last of an axis.
+int32_t ValidRows(const Instruction& instruction, const Config& config, int32_t row_tile);
+// Output channels that count in column tile `column_tile`.
+int32_t ValidColumns(const Instruction& instruction, const Config& config, int32_t column_tile);
+
+// Entry `row` of row tile `row_tile` as an index into the weight list (ky, kx, c) in row-major order, or -1 where
+// padded. The codegen lays weights out by it; the fetcher packs taps by it.
+int64_t WeightIndex(const Instruction& instruction, const Config& config, int32_t row_tile, int32_t row);
+
+}  // namespace kiln::systolic
+
+#endif  // KILN_TARGETS_SYSTOLIC_WALK_H_
