@@ -1,0 +1,419 @@
+#include "kiln/support/yaml.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include "kiln/support/check.h"
+#include "kiln/support/file.h"
+
+namespace kiln {
+namespace internal {
+
+struct YamlNode {
+  enum class Kind { kScalar, kEmpty, kList, kMap };
+  Kind kind = Kind::kEmpty;
+  int line = 1;
+  std::string text;     // kScalar
+  bool quoted = false;  // kScalar
+  std::vector<std::string> keys;
+  std::vector<int> key_lines;
+  std::vector<std::unique_ptr<YamlNode>> children;  // kList; kMap: as many as keys
+  mutable std::vector<std::string> asked;           // keys that the reader knows, in the order it asked
+};
+
+struct YamlState {
+  std::string source;
+  std::unique_ptr<YamlNode> root;
+  int error_line = 0;
+  Status error;
+
+  // Keeps the error that stands first in the file; of two in one line, the one noted first.
+  void Note(int line, const std::string& path, std::string_view fault, std::string_view remedy) {
+    if (!error.ok() && error_line <= line) return;
+    const std::string place =
+        path.empty() ? fmt::format("line {}", line) : fmt::format("line {}, key '{}'", line, path);
+    error = ErrorAt(source, place, fault, remedy);
+    error_line = line;
+  }
+};
+
+}  // namespace internal
+
+namespace {
+
+using internal::YamlNode;
+using Kind = YamlNode::Kind;
+
+// Carries an error out of yaml-cpp's parser; never leaves this file.
+struct Refusal {
+  int line;
+  std::string fault;
+  std::string remedy;
+};
+
+int LineOf(const YAML::Mark& mark) { return std::max(mark.line, 0) + 1; }
+
+// Builds the tree from parser events. Unlike yaml-cpp's own tree it keeps lines and quotes, and refuses duplicates.
+class TreeBuilder final : public YAML::EventHandler {
+ public:
+  std::unique_ptr<YamlNode> TakeRoot() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { Leaf(mark, anchor, Kind::kEmpty); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { RefuseAnchor(mark); }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    RefuseTag(mark, tag);
+    if (InMap() && !key_) {  // the scalar is a key
+      if (anchor != 0) RefuseAnchor(mark);
+      YamlNode& map = *stack_.back();
+      const auto first = std::find(map.keys.begin(), map.keys.end(), value);
+      if (first != map.keys.end()) {
+        const int line = map.key_lines[static_cast<size_t>(first - map.keys.begin())];
+        throw Refusal{LineOf(mark), fmt::format("key '{}' stands twice, first in line {}", value, line), "keep one"};
+      }
+      key_ = value;
+      key_line_ = LineOf(mark);
+      return;
+    }
+    YamlNode* node = Leaf(mark, anchor, Kind::kScalar);
+    node->text = value;
+    node->quoted = tag == "!";
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    Open(mark, tag, anchor, Kind::kList);
+  }
+  void OnSequenceEnd() override { Close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    Open(mark, tag, anchor, Kind::kMap);
+  }
+  void OnMapEnd() override { Close(); }
+
+ private:
+  bool InMap() const { return !stack_.empty() && stack_.back()->kind == Kind::kMap; }
+
+  [[noreturn]] static void RefuseAnchor(const YAML::Mark& mark) {
+    throw Refusal{LineOf(mark), "anchors and aliases are not supported", "write the value out"};
+  }
+  static void RefuseTag(const YAML::Mark& mark, const std::string& tag) {
+    if (tag.empty() || tag == "?" || tag == "!") return;  // "?" plain, "!" quoted
+    throw Refusal{LineOf(mark), fmt::format("tag '{}' is not supported", tag), "leave it out"};
+  }
+
+  YamlNode* Add(const YAML::Mark& mark, YAML::anchor_t anchor, Kind kind) {
+    if (anchor != 0) RefuseAnchor(mark);
+    auto node = std::make_unique<YamlNode>();
+    node->kind = kind;
+    node->line = LineOf(mark);
+    YamlNode* raw = node.get();
+    if (stack_.empty()) {
+      root_ = std::move(node);
+      return raw;
+    }
+    if (InMap()) {
+      if (!key_) throw Refusal{LineOf(mark), "a key is not a single name", "one name before the colon"};
+      node->line = key_line_;
+      stack_.back()->keys.push_back(std::move(*key_));
+      stack_.back()->key_lines.push_back(key_line_);
+      key_.reset();
+    }
+    stack_.back()->children.push_back(std::move(node));
+    return raw;
+  }
+  YamlNode* Leaf(const YAML::Mark& mark, YAML::anchor_t anchor, Kind kind) { return Add(mark, anchor, kind); }
+  void Open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Kind kind) {
+    RefuseTag(mark, tag);
+    if (stack_.size() >= YamlFile::kMaxDepth) {
+      throw Refusal{LineOf(mark), "nested too deeply", fmt::format("at most {} levels", YamlFile::kMaxDepth)};
+    }
+    stack_.push_back(Add(mark, anchor, kind));
+  }
+  void Close() { stack_.pop_back(); }
+
+  std::unique_ptr<YamlNode> root_;
+  std::vector<YamlNode*> stack_;
+  std::optional<std::string> key_;
+  int key_line_ = 1;
+};
+
+std::string_view KindName(Kind kind) {
+  switch (kind) {
+    case Kind::kScalar:
+      return "a single value";
+    case Kind::kEmpty:
+      return "empty";
+    case Kind::kList:
+      return "a list";
+    case Kind::kMap:
+      return "a mapping";
+  }
+  return "?";
+}
+
+// The whole text as a number of that type, or nullopt.
+template <typename T>
+std::optional<T> ParseNumber(std::string_view text) {
+  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// Levenshtein distance, for the hint at a mistyped key.
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t above = row[j];
+      row[j] = std::min({row[j - 1] + 1, above + 1, diagonal + (a[i - 1] != b[j - 1] ? 1 : 0)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+std::string RemedyForUnknown(const std::string& key, const std::vector<std::string>& known) {
+  if (known.empty()) return "leave it out";
+  std::string all;
+  const std::string* near = nullptr;
+  size_t least = std::min<size_t>(3, key.size());  // further away than that is no typing error
+  for (const std::string& name : known) {
+    all += (all.empty() ? "" : ", ") + name;
+    if (key.size() > 64) continue;
+    if (const size_t distance = EditDistance(key, name); distance < least) {
+      least = distance;
+      near = &name;
+    }
+  }
+  return near != nullptr ? fmt::format("did you mean '{}'?", *near) : "one of: " + all;
+}
+
+void NoteUnknownKeys(internal::YamlState& state, const YamlNode& node, const std::string& path) {
+  for (size_t i = 0; i < node.children.size(); ++i) {
+    if (node.kind == Kind::kMap) {
+      const std::string& key = node.keys[i];
+      const std::string inner = path.empty() ? key : path + "." + key;
+      if (std::find(node.asked.begin(), node.asked.end(), key) == node.asked.end()) {
+        state.Note(node.key_lines[i], inner, "unknown key", RemedyForUnknown(key, node.asked));
+      } else {
+        NoteUnknownKeys(state, *node.children[i], inner);
+      }
+    } else {
+      NoteUnknownKeys(state, *node.children[i], fmt::format("{}[{}]", path, i));
+    }
+  }
+}
+
+}  // namespace
+
+std::string YamlMap::PathOf(std::string_view key) const {
+  if (key.empty()) return path_;
+  return path_.empty() ? std::string(key) : path_ + "." + std::string(key);
+}
+
+const YamlNode* YamlMap::Find(std::string_view key) const {
+  if (node_ == nullptr) return nullptr;
+  if (std::find(node_->asked.begin(), node_->asked.end(), key) == node_->asked.end()) node_->asked.emplace_back(key);
+  const auto it = std::find(node_->keys.begin(), node_->keys.end(), key);
+  return it == node_->keys.end() ? nullptr : node_->children[static_cast<size_t>(it - node_->keys.begin())].get();
+}
+
+bool YamlMap::Has(std::string_view key) const { return Find(key) != nullptr; }
+
+std::vector<std::string> YamlMap::Keys() const { return node_ == nullptr ? std::vector<std::string>{} : node_->keys; }
+
+void YamlMap::Require(std::initializer_list<std::string_view> keys) const {
+  for (std::string_view key : keys) {
+    if (!Has(key)) Fail("", fmt::format("key '{}' is missing", key), "it has no default");
+  }
+}
+
+int YamlMap::line() const { return node_ == nullptr ? 1 : node_->line; }
+
+void YamlMap::Fail(std::string_view key, std::string_view fault, std::string_view remedy) const {
+  const YamlNode* node = key.empty() ? nullptr : Find(key);
+  state_->Note(node == nullptr ? line() : node->line, PathOf(key), fault, remedy);
+}
+
+bool YamlMap::ReadText(std::string_view key, std::string* text) const {
+  const YamlNode* node = Find(key);
+  if (node == nullptr) return false;
+  if (node->kind != Kind::kScalar || node->text.empty()) {
+    Fail(key, fmt::format("is {}", KindName(node->kind == Kind::kScalar ? Kind::kEmpty : node->kind)),
+         "a single value");
+    return false;
+  }
+  *text = node->text;
+  return true;
+}
+
+bool YamlMap::ReadInt(std::string_view key, int64_t low, int64_t high, int64_t* value) const {
+  std::string text;
+  if (!ReadText(key, &text)) return false;
+  const std::string remedy = fmt::format("a whole number from {} to {}", low, high);
+  const std::optional<int64_t> number = ParseNumber<int64_t>(text);
+  if (!number || Find(key)->quoted) {
+    Fail(key, fmt::format("'{}' is not an integer", text), remedy);
+    return false;
+  }
+  if (*number < low || *number > high) {
+    Fail(key, fmt::format("{} is out of range", text), remedy);
+    return false;
+  }
+  *value = *number;
+  return true;
+}
+
+void YamlMap::Double(std::string_view key, double* value, double low, double high) const {
+  std::string text;
+  if (!ReadText(key, &text)) return;
+  const std::string remedy = fmt::format("a number from {} to {}", low, high);
+  const std::optional<double> number = ParseNumber<double>(text);
+  if (!number || Find(key)->quoted || !std::isfinite(*number)) {
+    Fail(key, fmt::format("'{}' is not a number", text), remedy);
+  } else if (*number < low || *number > high) {
+    Fail(key, fmt::format("{} is out of range", text), remedy);
+  } else {
+    *value = *number;
+  }
+}
+
+void YamlMap::Bool(std::string_view key, bool* value) const {
+  std::string text;
+  if (!ReadText(key, &text)) return;
+  if (Find(key)->quoted || (text != "true" && text != "false")) {
+    Fail(key, fmt::format("'{}' is not a boolean", text), "true or false");
+    return;
+  }
+  *value = text == "true";
+}
+
+void YamlMap::String(std::string_view key, std::string* value) const { ReadText(key, value); }
+
+void YamlMap::Ints(std::string_view key, std::vector<int64_t>* values, int64_t low, int64_t high) const {
+  const YamlNode* node = Find(key);
+  if (node == nullptr) return;
+  const std::string remedy = fmt::format("a list of whole numbers from {} to {}", low, high);
+  if (node->kind != Kind::kList || node->children.size() > kMaxListItems) {
+    return Fail(key, node->kind == Kind::kList ? "has too many items" : "is not a list", remedy);
+  }
+  std::vector<int64_t> found;
+  for (const auto& child : node->children) {
+    const std::optional<int64_t> number =
+        child->kind == Kind::kScalar && !child->quoted ? ParseNumber<int64_t>(child->text) : std::nullopt;
+    if (!number || *number < low || *number > high) {
+      return Fail(key, fmt::format("item {} is not one it can hold", found.size()), remedy);
+    }
+    found.push_back(*number);
+  }
+  *values = std::move(found);
+}
+
+void YamlMap::Strings(std::string_view key, std::vector<std::string>* values) const {
+  const YamlNode* node = Find(key);
+  if (node == nullptr) return;
+  if (node->kind != Kind::kList || node->children.size() > kMaxListItems) {
+    return Fail(key, node->kind == Kind::kList ? "has too many items" : "is not a list", "a list of names");
+  }
+  std::vector<std::string> found;
+  for (const auto& child : node->children) {
+    if (child->kind != Kind::kScalar || child->text.empty()) {
+      return Fail(key, fmt::format("item {} is not a single value", found.size()), "a list of names");
+    }
+    found.push_back(child->text);
+  }
+  *values = std::move(found);
+}
+
+YamlMap YamlMap::Map(std::string_view key) const {
+  const YamlNode* node = Find(key);
+  if (node != nullptr && node->kind != Kind::kMap) {
+    Fail(key, fmt::format("is {}", KindName(node->kind)), "a mapping of keys to values");
+    node = nullptr;
+  }
+  return YamlMap(state_, node, PathOf(key));
+}
+
+std::vector<YamlMap> YamlMap::Maps(std::string_view key) const {
+  const YamlNode* node = Find(key);
+  if (node == nullptr) return {};
+  if (node->kind != Kind::kList || node->children.size() > kMaxListItems) {
+    Fail(key, node->kind == Kind::kList ? "has too many items" : fmt::format("is {}", KindName(node->kind)),
+         "a list of mappings");
+    return {};
+  }
+  std::vector<YamlMap> maps;
+  for (const auto& child : node->children) {
+    const std::string path = fmt::format("{}[{}]", PathOf(key), maps.size());
+    if (child->kind != Kind::kMap) {
+      state_->Note(child->line, path, fmt::format("is {}", KindName(child->kind)), "a mapping of keys to values");
+      return {};
+    }
+    maps.push_back(YamlMap(state_, child.get(), path));
+  }
+  return maps;
+}
+
+StatusOr<YamlFile> YamlFile::Parse(std::string_view text, std::string_view source) {
+  if (static_cast<int64_t>(text.size()) > kMaxBytes) {
+    return ErrorAt(source, "", fmt::format("{} bytes are too many for settings", text.size()),
+                   fmt::format("at most {}", kMaxBytes));
+  }
+  auto state = std::make_shared<internal::YamlState>();
+  state->source = std::string(source);
+  const auto at = [&](int line, std::string_view fault, std::string_view remedy) {
+    return ErrorAt(source, fmt::format("line {}", line), fault, remedy);
+  };
+  try {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    TreeBuilder builder;
+    if (parser.HandleNextDocument(builder)) state->root = builder.TakeRoot();
+    TreeBuilder second;
+    if (state->root != nullptr && parser.HandleNextDocument(second)) {
+      return ErrorAt(source, "", "holds more than one YAML document", "one document a file");
+    }
+  } catch (const Refusal& refusal) {
+    return at(refusal.line, refusal.fault, refusal.remedy);
+  } catch (const YAML::Exception& error) {
+    return at(LineOf(error.mark), "not YAML: " + error.msg, "mend the line or the one before it");
+  }
+  if (state->root == nullptr || state->root->kind == Kind::kEmpty) {
+    return ErrorAt(source, "", "is empty", "a mapping of keys to values");
+  }
+  if (state->root->kind != Kind::kMap) {
+    return at(state->root->line, fmt::format("the document is {}", KindName(state->root->kind)),
+              "a mapping of keys to values");
+  }
+  return YamlFile(std::move(state));
+}
+
+StatusOr<YamlFile> YamlFile::Load(const std::string& path) {
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxBytes));
+  return Parse(text, path);
+}
+
+YamlMap YamlFile::root() const { return YamlMap(state_, state_->root.get(), ""); }
+
+Status YamlFile::Finish() const {
+  NoteUnknownKeys(*state_, *state_->root, "");
+  return state_->error;
+}
+
+}  // namespace kiln

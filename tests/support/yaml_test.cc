@@ -1,0 +1,156 @@
+#include "kiln/support/yaml.h"
+
+#include <gtest/gtest.h>
+
+namespace kiln {
+namespace {
+
+enum class Colour { kRed, kGreen };
+
+struct Settings {
+  std::string name = "none";
+  int rows = 16;
+  double clock = 500;
+  bool fast = false;
+  Colour colour = Colour::kRed;
+  std::vector<int64_t> sizes;
+  std::vector<std::string> words;
+  int parsed = 0;
+  int inner_depth = 1;
+  std::vector<int> items;
+};
+
+StatusOr<int> FindNumeral(std::string_view text) {
+  if (text == "one") return 1;
+  return ErrorAt("", "", "unknown numeral '" + std::string(text) + "'", "one of: one");
+}
+
+StatusOr<Settings> Read(std::string_view text) {
+  KILN_ASSIGN_OR_RETURN(const YamlFile file, YamlFile::Parse(text, "a.yaml"));
+  Settings s;
+  const YamlMap root = file.root();
+  root.Require({"name"});
+  root.String("name", &s.name);
+  root.Int("rows", &s.rows, 1, 256);
+  root.Double("clock", &s.clock, 0.5, 4000);
+  root.Bool("fast", &s.fast);
+  root.Choice<Colour>("colour", &s.colour, {{"red", Colour::kRed}, {"green", Colour::kGreen}});
+  root.Ints("sizes", &s.sizes, 0, 9);
+  root.Strings("words", &s.words);
+  root.Parsed("parsed", &s.parsed, FindNumeral);
+  root.Map("inner").Int("depth", &s.inner_depth, 0, 4);
+  for (const YamlMap& item : root.Maps("items")) {
+    int value = 0;
+    item.Int("value", &value, 0, 100);
+    s.items.push_back(value);
+  }
+  KILN_RETURN_IF_ERROR(file.Finish());
+  return s;
+}
+
+std::string ErrorOf(std::string_view text) {
+  const auto result = Read(text);
+  return result.ok() ? "no error" : MessageOf(result.status());
+}
+
+TEST(Yaml, ReadsEveryKind) {
+  const auto s = Read(
+      "name: little  # comment\nrows: 32\nclock: 1.5e3\nfast: true\ncolour: green\nsizes: [1, 2, 3]\n"
+      "words:\n  - a\n  - \"b c\"\nparsed: one\ninner: {depth: 3}\nitems:\n  - value: 7\n  - {value: 9}\n");
+  ASSERT_TRUE(s.ok()) << s.status();
+  EXPECT_EQ(s->name, "little");
+  EXPECT_EQ(s->rows, 32);
+  EXPECT_EQ(s->clock, 1500);
+  EXPECT_TRUE(s->fast);
+  EXPECT_EQ(s->colour, Colour::kGreen);
+  EXPECT_EQ(s->sizes, (std::vector<int64_t>{1, 2, 3}));
+  EXPECT_EQ(s->words, (std::vector<std::string>{"a", "b c"}));
+  EXPECT_EQ(s->parsed, 1);
+  EXPECT_EQ(s->inner_depth, 3);
+  EXPECT_EQ(s->items, (std::vector<int>{7, 9}));
+}
+
+TEST(Yaml, AbsentKeysKeepTheirDefaults) {
+  const auto s = Read("name: x\n");
+  ASSERT_TRUE(s.ok()) << s.status();
+  EXPECT_EQ(s->rows, 16);
+  EXPECT_EQ(s->inner_depth, 1);
+}
+
+struct ErrorCase {
+  std::string_view text;
+  std::string_view message;
+};
+
+class YamlErrors : public testing::TestWithParam<ErrorCase> {};
+
+TEST_P(YamlErrors, OneLineThatNamesFileLineKeyAndRemedy) { EXPECT_EQ(ErrorOf(GetParam().text), GetParam().message); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Golden, YamlErrors,
+    testing::Values(
+        ErrorCase{"rows: 3\n", "a.yaml: line 1: key 'name' is missing; it has no default"},
+        ErrorCase{"name: x\nrows: many\n",
+                  "a.yaml: line 2, key 'rows': 'many' is not an integer; a whole number from 1 to 256"},
+        ErrorCase{"name: x\nrows: \"3\"\n",
+                  "a.yaml: line 2, key 'rows': '3' is not an integer; a whole number from 1 to 256"},
+        ErrorCase{"name: x\nrows: 3.0\n",
+                  "a.yaml: line 2, key 'rows': '3.0' is not an integer; a whole number from 1 to 256"},
+        ErrorCase{"name: x\nrows: 99999999999999999999\n",
+                  "a.yaml: line 2, key 'rows': '99999999999999999999' is not an integer; a whole number from 1 to 256"},
+        ErrorCase{"name: x\nrows: 0\n", "a.yaml: line 2, key 'rows': 0 is out of range; a whole number from 1 to 256"},
+        ErrorCase{"name: x\nclock: .nan\n",
+                  "a.yaml: line 2, key 'clock': '.nan' is not a number; a number from 0.5 to 4000"},
+        ErrorCase{"name: x\nclock: inf\n",
+                  "a.yaml: line 2, key 'clock': 'inf' is not a number; a number from 0.5 to 4000"},
+        ErrorCase{"name: x\nfast: yes\n", "a.yaml: line 2, key 'fast': 'yes' is not a boolean; true or false"},
+        ErrorCase{"name: x\ncolour: blue\n", "a.yaml: line 2, key 'colour': unknown value 'blue'; one of: red, green"},
+        ErrorCase{"name: x\nparsed: two\n", "a.yaml: line 2, key 'parsed': unknown numeral 'two'; one of: one"},
+        ErrorCase{"name:\n", "a.yaml: line 1, key 'name': is empty; a single value"},
+        ErrorCase{"name: ''\n", "a.yaml: line 1, key 'name': is empty; a single value"},
+        ErrorCase{"name: [x]\n", "a.yaml: line 1, key 'name': is a list; a single value"},
+        ErrorCase{"name: x\nsizes: 3\n",
+                  "a.yaml: line 2, key 'sizes': is not a list; a list of whole numbers from 0 to 9"},
+        ErrorCase{"name: x\nsizes: [1, 12]\n",
+                  "a.yaml: line 2, key 'sizes': item 1 is not one it can hold; a list of whole numbers from 0 to 9"},
+        ErrorCase{"name: x\ninner: 3\n", "a.yaml: line 2, key 'inner': is a single value; a mapping of keys to values"},
+        ErrorCase{"name: x\ninner:\n  depth: 9\n",
+                  "a.yaml: line 3, key 'inner.depth': 9 is out of range; a whole number from 0 to 4"},
+        ErrorCase{"name: x\nitems:\n  - value: 1\n  - valeu: 2\n",
+                  "a.yaml: line 4, key 'items[1].valeu': unknown key; did you mean 'value'?"},
+        ErrorCase{"name: x\nitems: [3]\n",
+                  "a.yaml: line 2, key 'items[0]': is a single value; a mapping of keys to values"},
+        ErrorCase{"name: x\ncolor: red\n", "a.yaml: line 2, key 'color': unknown key; did you mean 'colour'?"},
+        ErrorCase{
+            "name: x\nelephants: 1\n",
+            "a.yaml: line 2, key 'elephants': unknown key; one of: name, rows, clock, fast, colour, sizes, words, "
+            "parsed, inner, items"},
+        ErrorCase{"name: x\nname: y\n", "a.yaml: line 2: key 'name' stands twice, first in line 1; keep one"},
+        ErrorCase{"name: &a x\n", "a.yaml: line 1: anchors and aliases are not supported; write the value out"},
+        ErrorCase{"name: !!str x\n", "a.yaml: line 1: tag 'tag:yaml.org,2002:str' is not supported; leave it out"},
+        ErrorCase{"? [a, b]\n: 1\n", "a.yaml: line 1: a key is not a single name; one name before the colon"},
+        ErrorCase{"", "a.yaml: is empty; a mapping of keys to values"},
+        ErrorCase{"- 1\n", "a.yaml: line 1: the document is a list; a mapping of keys to values"},
+        ErrorCase{"name: x\n---\nname: y\n", "a.yaml: holds more than one YAML document; one document a file"},
+        // The error that stands first in the file wins, whatever the order of reading.
+        ErrorCase{"fast: 2\nrows: 0\nname: x\n", "a.yaml: line 1, key 'fast': '2' is not a boolean; true or false"}));
+
+TEST(Yaml, TextThatIsNoYamlNamesItsLine) {
+  EXPECT_EQ(ErrorOf("name: x\nrows: [1, 2\n").rfind("a.yaml: line ", 0), 0u);
+  EXPECT_EQ(ErrorOf("name: x\n\trows: 1\n").rfind("a.yaml: line 2: not YAML: ", 0), 0u);
+}
+
+TEST(Yaml, DeepNestingIsRefused) {
+  std::string text = "name: ";
+  for (int i = 0; i < 1000; ++i) text += "{a: ";
+  EXPECT_EQ(ErrorOf(text), "a.yaml: line 1: nested too deeply; at most 32 levels");
+  EXPECT_EQ(ErrorOf("name: " + std::string(100000, '[')).rfind("a.yaml: line 1: ", 0), 0u);
+}
+
+TEST(Yaml, HugeTextIsRefused) {
+  EXPECT_EQ(ErrorOf(std::string(YamlFile::kMaxBytes + 1, ' ')),
+            "a.yaml: 1048577 bytes are too many for settings; at most 1048576");
+}
+
+}  // namespace
+}  // namespace kiln
