@@ -3,7 +3,7 @@
 
     /usr/bin/python3 models/train_demo.py --out models/demo_fashion_mnist.onnx
 
-Needs Debian's python3-torch and dataset-fashion-mnist; nothing is fetched. The network is small on purpose (about
+Needs Debian's python3-torch, python3-onnx and dataset-fashion-mnist; nothing is fetched. The network is small on purpose (about
 70,000 parameters, 10 million multiply-accumulates) and holds one of everything the systolic family must run: full
 convolutions with a residual sum, inverted residuals with depthwise layers at stride 1 and 2, one attention block with
 layer normalisation, soft-max and GELU, global pooling and a dense head.
@@ -16,6 +16,7 @@ import struct
 import time
 
 import numpy as np
+import onnx
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -166,6 +167,17 @@ def export(model, path):
     torch.onnx.export(model, torch.zeros(1, 1, 28, 28), path, opset_version=13, input_names=["image"],
                       output_names=["logits"], training=torch.onnx.TrainingMode.PRESERVE,
                       dynamic_axes={"image": {0: "batch"}, "logits": {0: "batch"}})
+    annotate(path)
+
+
+def annotate(path):
+    """Writes into the model how pixels become inputs, so that `kiln run` needs no flag for it."""
+    proto = onnx.load(path)
+    del proto.metadata_props[:]
+    entry = proto.metadata_props.add()
+    entry.key, entry.value = "kiln.preprocess", f"scale=1/255,mean={MEAN},std={STD}"
+    proto.graph.name = "demo_fashion_mnist"
+    onnx.save(proto, path)
 
 
 if __name__ == "__main__":
