@@ -1,0 +1,173 @@
+#include "kiln/frontend/data_convert.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "kiln/support/parallel.h"
+
+namespace kiln {
+namespace {
+
+std::vector<int64_t> WithoutOnes(std::vector<int64_t> dims) {
+  std::erase(dims, 1);
+  return dims;
+}
+
+Shape ChannelsFirst(const Shape& shape, ImageLayout layout) {
+  if (layout == ImageLayout::kChw || shape.rank() != 3) return shape;
+  return Shape{shape[2], shape[0], shape[1]};
+}
+
+bool Fits(const Shape& stored, const Shape& wanted) {
+  if (WithoutOnes(stored.dims()) == WithoutOnes(wanted.dims())) return true;
+  return wanted.rank() == 1 && stored.NumElements() == wanted.NumElements();
+}
+
+// Calls f with a function from element index to float that suits the type.
+template <typename F>
+void WithReader(ElementType type, const std::byte* bytes, F&& f) {
+  const auto reader = [&](auto zero) {
+    using T = decltype(zero);
+    return [bytes](int64_t i) {  // the bytes need not be aligned
+      T value;
+      std::memcpy(&value, bytes + i * static_cast<int64_t>(sizeof(T)), sizeof(T));
+      return static_cast<float>(value);
+    };
+  };
+  switch (type) {
+    case ElementType::kUint8:
+    case ElementType::kBool:
+      return f(reader(uint8_t{}));
+    case ElementType::kInt8:
+      return f(reader(int8_t{}));
+    case ElementType::kUint16:
+      return f(reader(uint16_t{}));
+    case ElementType::kInt16:
+      return f(reader(int16_t{}));
+    case ElementType::kUint32:
+      return f(reader(uint32_t{}));
+    case ElementType::kInt32:
+      return f(reader(int32_t{}));
+    case ElementType::kUint64:
+      return f(reader(uint64_t{}));
+    case ElementType::kInt64:
+      return f(reader(int64_t{}));
+    case ElementType::kFloat32:
+      return f(reader(float{}));
+    case ElementType::kFloat64:
+      return f(reader(double{}));
+    case ElementType::kFloat16:
+    case ElementType::kBfloat16:
+      return f([bytes, type](int64_t i) {
+        uint16_t bits = 0;
+        std::memcpy(&bits, bytes + i * 2, 2);
+        return type == ElementType::kFloat16 ? HalfToFloat(bits) : Bfloat16ToFloat(bits);
+      });
+    case ElementType::kString:
+      KILN_CHECK(false);
+  }
+}
+
+}  // namespace
+
+StatusOr<ImageConverter> ImageConverter::Create(const DataSet* set, Preprocess preprocess, const Value& input,
+                                                std::string_view model_source) {
+  const std::string place = "input '" + input.name() + "'";
+  if (input.element() != ElementType::kFloat32) {
+    return UnsupportedAt(model_source, place, "is of type " + std::string(NameOf(input.element())),
+                         "images are turned into f32 inputs only");
+  }
+  if (!input.has_shape() || input.shape().rank() < 2) {
+    return UnsupportedAt(model_source, place,
+                         "has shape " + (input.has_shape() ? input.shape().ToString() : std::string("unknown")),
+                         "an image input has a batch dimension and at least one more");
+  }
+  const Shape wanted(std::vector<int64_t>(input.shape().dims().begin() + 1, input.shape().dims().end()));
+  if (!wanted.IsKnown()) {
+    return UnsupportedAt(model_source, place, "has shape " + input.shape().ToString(),
+                         "all dimensions but the batch must be known");
+  }
+  const ImageLayout layout = preprocess.layout.value_or(set->layout());
+  const Shape stored = ChannelsFirst(set->image_shape(), layout);
+  if (!Fits(stored, wanted)) {
+    const ImageLayout other = layout == ImageLayout::kChw ? ImageLayout::kHwc : ImageLayout::kChw;
+    const bool other_fits = Fits(ChannelsFirst(set->image_shape(), other), wanted);
+    return ErrorAt(set->source(), "",
+                   fmt::format("images of {} ({}) do not fit {} of {}, which takes {}", set->image_shape().ToString(),
+                               NameOf(layout), place, model_source, wanted.ToString()),
+                   other_fits ? fmt::format("if that is their order, say layout={} in --preprocess", NameOf(other))
+                              : "choose data of that shape");
+  }
+  ImageConverter converter;
+  converter.set_ = set;
+  converter.batch_shape_ = input.shape();
+  const int64_t elements = stored.NumElements();
+  converter.channels_ = stored.rank() >= 3 ? stored[0] : 1;
+  converter.pixels_ = elements / converter.channels_;
+  converter.channels_last_ = layout == ImageLayout::kHwc && stored.rank() == 3;
+  const auto per_channel = [&](std::vector<float> values, float absent) -> StatusOr<std::vector<float>> {
+    const auto channels = static_cast<size_t>(converter.channels_);
+    if (values.size() > 1 && values.size() != channels) {
+      return ErrorAt(set->source(), "",
+                     fmt::format("images of {} channels, but {} values of mean or std", channels, values.size()),
+                     "give one, or one per channel, with --preprocess");
+    }
+    if (values.size() != channels) values.assign(channels, values.empty() ? absent : values.front());
+    return values;
+  };
+  KILN_ASSIGN_OR_RETURN(converter.mean_, per_channel(preprocess.mean, 0.0f));
+  KILN_ASSIGN_OR_RETURN(converter.std_, per_channel(preprocess.std, 1.0f));
+  converter.preprocess_ = std::move(preprocess);
+  if (set->element() == ElementType::kUint8) {
+    converter.table_of_bytes_.resize(static_cast<size_t>(converter.channels_) * 256);
+    for (size_t at = 0; at < converter.table_of_bytes_.size(); ++at) {
+      const float x = static_cast<float>(at % 256);
+      const Preprocess& p = converter.preprocess_;
+      converter.table_of_bytes_[at] =
+          (x * p.multiply / p.divide - converter.mean_[at / 256]) / converter.std_[at / 256];
+    }
+  }
+  return converter;
+}
+
+void ImageConverter::Convert(int64_t i, std::span<float> out) const {
+  KILN_CHECK(static_cast<int64_t>(out.size()) == elements_per_image());
+  const std::span<const std::byte> image = set_->Image(i);
+  const int64_t channel_stride = channels_last_ ? 1 : pixels_;
+  const int64_t pixel_stride = channels_last_ ? channels_ : 1;
+  for (int64_t c = 0; c < channels_; ++c) {
+    float* to = out.data() + c * pixels_;
+    if (!table_of_bytes_.empty()) {
+      const float* table = table_of_bytes_.data() + c * 256;
+      const std::byte* from = image.data() + c * channel_stride;
+      for (int64_t p = 0; p < pixels_; ++p) to[p] = table[std::to_integer<uint8_t>(from[p * pixel_stride])];
+      continue;
+    }
+    const float multiply = preprocess_.multiply, divide = preprocess_.divide;
+    const float mean = mean_[static_cast<size_t>(c)], deviation = std_[static_cast<size_t>(c)];
+    WithReader(set_->element(), image.data(), [&](auto&& at) {
+      for (int64_t p = 0; p < pixels_; ++p) {
+        to[p] = (at(c * channel_stride + p * pixel_stride) * multiply / divide - mean) / deviation;
+      }
+    });
+  }
+}
+
+Tensor ImageConverter::MakeBatch(int64_t first, int64_t count) const {
+  KILN_CHECK(first >= 0 && count >= 0 && first + count <= set_->size());
+  Shape shape = batch_shape_;
+  shape[0] = count;
+  Tensor batch(ElementType::kFloat32, shape);
+  const std::span<float> all = batch.data<float>();
+  const auto elements = static_cast<size_t>(elements_per_image());
+  ParallelFor(count, 64, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      Convert(first + i, all.subspan(static_cast<size_t>(i) * elements, elements));
+    }
+  });
+  return batch;
+}
+
+}  // namespace kiln

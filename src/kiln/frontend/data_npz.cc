@@ -1,0 +1,84 @@
+// NumPy's .npz: a zip archive of .npy files.
+#include <zip.h>
+
+#include <algorithm>
+
+#include "kiln/frontend/data_readers.h"
+
+namespace kiln::data {
+namespace {
+
+struct Closer {
+  void operator()(zip_t* archive) const { zip_discard(archive); }
+  void operator()(zip_file_t* file) const { zip_fclose(file); }
+};
+
+StatusOr<std::string> ReadEntry(zip_t* archive, zip_uint64_t index, const std::string& name) {
+  const std::unique_ptr<zip_file_t, Closer> file(zip_fopen_index(archive, index, 0));
+  if (file == nullptr) return ErrorAt(name, "", "cannot be unpacked", zip_error_strerror(zip_get_error(archive)));
+  std::string out;
+  std::vector<char> piece(1 << 20);
+  while (true) {  // grows with what is there, whatever size the archive states
+    const zip_int64_t got = zip_fread(file.get(), piece.data(), piece.size());
+    if (got < 0) return ErrorAt(name, "", "damaged", zip_error_strerror(zip_file_get_error(file.get())));
+    if (got == 0) return out;
+    out.append(piece.data(), static_cast<size_t>(got));
+    if (out.size() > kMaxDataBytes) {
+      return ErrorAt(name, "", "unpacks to more than " + std::to_string(kMaxDataBytes) + " bytes", "split it");
+    }
+  }
+}
+
+}  // namespace
+
+StatusOr<DataSet::Parts> ReadNpz(const Source& source, const DataOptions&) {
+  zip_error_t error;
+  zip_error_init(&error);
+  zip_source_t* bytes = zip_source_buffer_create(source.view().data(), source.view().size(), 0, &error);
+  const std::unique_ptr<zip_t, Closer> archive(bytes == nullptr ? nullptr
+                                                                : zip_open_from_source(bytes, ZIP_RDONLY, &error));
+  if (archive == nullptr) {
+    const std::string why = zip_error_strerror(&error);
+    if (bytes != nullptr) zip_source_free(bytes);
+    zip_error_fini(&error);
+    return ErrorAt(source.name, "", "not a readable .npz archive: " + why, "save it again");
+  }
+  zip_error_fini(&error);
+
+  std::vector<std::string> names;  // without ".npy"; the index is the entry's
+  const zip_int64_t entries = zip_get_num_entries(archive.get(), 0);
+  for (zip_int64_t i = 0; i < entries; ++i) {
+    const char* name = zip_get_name(archive.get(), static_cast<zip_uint64_t>(i), 0);
+    std::string text = name == nullptr ? "" : name;
+    if (text.ends_with(".npy")) text.resize(text.size() - 4);
+    names.push_back(std::move(text));
+  }
+  const auto find = [&](std::initializer_list<std::string_view> wanted) {
+    for (std::string_view want : wanted) {
+      const auto at = std::find(names.begin(), names.end(), want);
+      if (at != names.end()) return static_cast<int64_t>(at - names.begin());
+    }
+    return int64_t{-1};
+  };
+  const auto read = [&](int64_t index) -> StatusOr<Array> {
+    const std::string name = source.name + ": array '" + names[static_cast<size_t>(index)] + "'";
+    KILN_ASSIGN_OR_RETURN(std::string entry, ReadEntry(archive.get(), static_cast<zip_uint64_t>(index), name));
+    return ReadNpyArray(Source{name, std::make_shared<const std::string>(std::move(entry))});
+  };
+
+  const int64_t label_index = find({"y", "labels"});
+  int64_t image_index = find({"x", "images", "data"});
+  if (image_index < 0) image_index = label_index == 0 ? 1 : 0;
+  if (image_index >= static_cast<int64_t>(names.size())) {
+    return ErrorAt(source.name, "", "holds no array of images", "name it x or images");
+  }
+  KILN_ASSIGN_OR_RETURN(Array images, read(image_index));
+  KILN_ASSIGN_OR_RETURN(DataSet::Parts parts, PartsOf(source, std::move(images)));
+  if (label_index >= 0) {
+    KILN_ASSIGN_OR_RETURN(const Array labels, read(label_index));
+    KILN_ASSIGN_OR_RETURN(parts.labels, LabelsOf(source, labels));
+  }
+  return parts;
+}
+
+}  // namespace kiln::data

@@ -1,0 +1,131 @@
+#include "kiln/frontend/data_preprocess.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "kiln/support/yaml.h"
+
+namespace kiln {
+namespace {
+
+constexpr std::string_view kRemedy = "write it as scale=1/255,mean=0.485:0.456:0.406,std=0.229:0.224:0.225,layout=chw";
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+std::optional<float> ParseNumber(std::string_view text) {
+  text = Trim(text);
+  float value = 0;
+  const auto [stop, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (fault != std::errc() || stop != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+std::vector<std::string> Split(std::string_view text, char at) {
+  std::vector<std::string> parts;
+  while (true) {
+    const size_t end = text.find(at);
+    parts.emplace_back(Trim(text.substr(0, end)));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+// Sets one key from its values as text (several for mean and std).
+Status SetKey(std::string_view key, const std::vector<std::string>& values, std::string_view source,
+              std::string_view place, Preprocess* out) {
+  const auto bad = [&](std::string_view value, std::string_view why) {
+    return ErrorAt(source, place, fmt::format("{} '{}' {}", key, value, why), kRemedy);
+  };
+  const std::string_view first = values.empty() ? std::string_view() : std::string_view(values.front());
+  if (key != "mean" && key != "std" && values.size() != 1) return bad(first, "takes one value");
+  if (key == "scale") {
+    const size_t slash = first.find('/');
+    const auto multiply = ParseNumber(first.substr(0, slash));
+    const auto divide =
+        slash == std::string_view::npos ? std::optional<float>(1.0f) : ParseNumber(first.substr(slash + 1));
+    if (!multiply || !divide || *divide == 0) return bad(first, "is no number or fraction");
+    out->multiply = *multiply;
+    out->divide = *divide;
+  } else if (key == "mean" || key == "std") {
+    std::vector<float>& numbers = key == "mean" ? out->mean : out->std;
+    numbers.clear();
+    for (const std::string& value : values) {
+      const auto number = ParseNumber(value);
+      if (!number) return bad(value, "is no number");
+      if (key == "std" && *number == 0) return bad(value, "would divide by zero");
+      numbers.push_back(*number);
+    }
+    if (numbers.empty()) return bad("", "has no value");
+  } else if (key == "layout") {
+    if (first != "chw" && first != "hwc") return bad(first, "is none of chw, hwc");
+    out->layout = first == "chw" ? ImageLayout::kChw : ImageLayout::kHwc;
+  } else {
+    return ErrorAt(source, place, fmt::format("unknown key '{}'", key), "one of: scale, mean, std, layout");
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+std::string Preprocess::ToString() const {
+  std::string out;
+  const auto add = [&](std::string_view key, std::string_view value) {
+    out += fmt::format("{}{}={}", out.empty() ? "" : ",", key, value);
+  };
+  if (multiply != 1 || divide != 1) {
+    add("scale", divide == 1 ? fmt::format("{}", multiply) : fmt::format("{}/{}", multiply, divide));
+  }
+  if (!mean.empty()) add("mean", fmt::format("{}", fmt::join(mean, ":")));
+  if (!std.empty()) add("std", fmt::format("{}", fmt::join(std, ":")));
+  if (layout.has_value()) add("layout", NameOf(*layout));
+  return out.empty() ? "none" : out;
+}
+
+StatusOr<Preprocess> ParsePreprocess(std::string_view text, std::string_view source, std::string_view place) {
+  Preprocess out;
+  text = Trim(text);
+  if (text == "none") return out;
+  std::vector<std::string> seen;
+  for (const std::string& pair : Split(text, ',')) {
+    const size_t equals = pair.find('=');
+    if (equals == std::string::npos) {
+      return ErrorAt(source, place, "'" + pair + "' is not of the form key=value", kRemedy);
+    }
+    const std::string key(Trim(std::string_view(pair).substr(0, equals)));
+    if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
+      return ErrorAt(source, place, "key '" + key + "' stands twice", "keep one");
+    }
+    seen.push_back(key);
+    KILN_RETURN_IF_ERROR(SetKey(key, Split(std::string_view(pair).substr(equals + 1), ':'), source, place, &out));
+  }
+  return out;
+}
+
+StatusOr<Preprocess> LoadPreprocess(const std::filesystem::path& path) {
+  KILN_ASSIGN_OR_RETURN(const YamlFile file, YamlFile::Load(path.string()));
+  const YamlMap root = file.root();
+  Preprocess out;
+  for (std::string_view key : {"scale", "layout"}) {
+    std::string value;
+    root.String(key, &value);
+    if (value.empty()) continue;
+    if (const Status status = SetKey(key, {value}, "", "", &out); !status.ok()) root.Fail(key, MessageOf(status), "");
+  }
+  for (std::string_view key : {"mean", "std"}) {
+    std::vector<std::string> values;
+    root.Strings(key, &values);
+    if (values.empty()) continue;
+    if (const Status status = SetKey(key, values, "", "", &out); !status.ok()) root.Fail(key, MessageOf(status), "");
+  }
+  KILN_RETURN_IF_ERROR(file.Finish());
+  return out;
+}
+
+}  // namespace kiln

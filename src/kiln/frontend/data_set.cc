@@ -1,0 +1,237 @@
+#include "kiln/frontend/data_set.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "kiln/frontend/data_readers.h"
+#include "kiln/ir/tensor.h"
+#include "kiln/support/check.h"
+#include "kiln/support/file.h"
+
+namespace kiln {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr DataFormatInfo kFormats[] = {
+#define KILN_DATA_FORMAT(id, name, what) {DataFormat::k##id, name, what},
+#include "kiln/frontend/data_formats.def"
+#undef KILN_DATA_FORMAT
+};
+
+using Reader = StatusOr<DataSet::Parts> (*)(const data::Source&, const DataOptions&);
+constexpr Reader kReaders[] = {
+#define KILN_DATA_FORMAT(id, name, what) &data::Read##id,
+#include "kiln/frontend/data_formats.def"
+#undef KILN_DATA_FORMAT
+};
+
+std::string FormatNames() {
+  std::string names;
+  for (const DataFormatInfo& row : kFormats) names += (names.empty() ? "" : ", ") + std::string(row.name);
+  return names;
+}
+
+std::string FileNameOf(const fs::path& path) {
+  std::string name = path.filename().string();
+  if (name.ends_with(".gz")) name.resize(name.size() - 3);
+  return name;
+}
+
+bool LooksLikeIdx(std::string_view bytes) {
+  return bytes.size() >= 8 && bytes[0] == 0 && bytes[1] == 0 && bytes[2] >= 8 && bytes[2] <= 14 && bytes[3] >= 1 &&
+         bytes[3] <= 8;
+}
+
+// kAuto where nothing fits. Unmistakable contents come first; then the name; records without a header (CIFAR-10) last.
+DataFormat Detect(const fs::path& path, std::string_view bytes, bool shape_given) {
+  const std::string name = FileNameOf(path);
+  if (bytes.starts_with("\x93NUMPY")) return DataFormat::kNpy;
+  if (bytes.starts_with("PK\x03\x04")) return DataFormat::kNpz;
+  if (bytes.starts_with("P5") || bytes.starts_with("P6")) return DataFormat::kPnm;
+  if (name.ends_with("ubyte") || name.ends_with(".idx") || name.find("-idx") != std::string::npos) {
+    return DataFormat::kIdx;
+  }
+  if (name.ends_with(".npy")) return DataFormat::kNpy;
+  if (name.ends_with(".npz")) return DataFormat::kNpz;
+  if (name.ends_with(".bin")) return shape_given || bytes.size() % 3073 != 0 ? DataFormat::kRaw : DataFormat::kCifar10;
+  return LooksLikeIdx(bytes) ? DataFormat::kIdx : DataFormat::kAuto;
+}
+
+StatusOr<data::Source> ReadSource(const fs::path& path) {
+  KILN_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, data::kMaxDataBytes));
+  if (data::IsGzip(bytes)) {
+    KILN_ASSIGN_OR_RETURN(bytes, data::Gunzip(bytes, path.string(), data::kMaxDataBytes));
+  }
+  if (bytes.empty()) return ErrorAt(path.string(), "", "is empty", "name a file of images");
+  return data::Source{path.string(), std::make_shared<const std::string>(std::move(bytes))};
+}
+
+// One integer a line; blank lines are skipped.
+StatusOr<std::vector<int32_t>> ParseTextLabels(const data::Source& source) {
+  std::vector<int32_t> labels;
+  std::string_view rest = source.view();
+  for (int64_t line = 1; !rest.empty(); ++line) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view text = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    while (!text.empty() && (text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
+    if (text.empty()) continue;
+    int32_t value = -1;
+    const auto [stop, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (fault != std::errc() || stop != text.data() + text.size() || value < 0) {
+      return ErrorAt(source.name, "line " + std::to_string(line),
+                     "'" + std::string(text.substr(0, 40)) + "' is no label", "one integer of 0 or more a line");
+    }
+    labels.push_back(value);
+  }
+  return labels;
+}
+
+// The file of labels that belongs to a file of images by MNIST's convention; empty where there is none.
+fs::path LabelsBeside(const fs::path& images) {
+  std::string name = images.filename().string();
+  const size_t at = name.find("images-idx3");
+  if (at == std::string::npos) return {};
+  name.replace(at, std::strlen("images-idx3"), "labels-idx1");
+  const std::string bare = name.ends_with(".gz") ? name.substr(0, name.size() - 3) : name;
+  for (const std::string& candidate : {name, bare, bare + ".gz"}) {
+    std::error_code error;
+    if (fs::exists(images.parent_path() / candidate, error)) return images.parent_path() / candidate;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const DataFormatInfo> AllDataFormats() { return kFormats; }
+
+StatusOr<DataFormat> FindDataFormat(std::string_view name) {
+  if (name == "auto") return DataFormat::kAuto;
+  for (const DataFormatInfo& row : kFormats) {
+    if (row.name == name) return row.format;
+  }
+  return ErrorAt("", "", "unknown data format '" + std::string(name) + "'", "one of: auto, " + FormatNames());
+}
+
+std::string_view NameOf(ImageLayout layout) { return layout == ImageLayout::kChw ? "chw" : "hwc"; }
+
+DataSet::DataSet(std::string source, DataFormat format, Parts parts)
+    : source_(std::move(source)),
+      format_(format),
+      bytes_(std::move(parts.bytes)),
+      offset_(parts.offset),
+      stride_(parts.stride),
+      image_bytes_(parts.image_shape.NumElements() * SizeOf(parts.element)),
+      count_(parts.count),
+      image_shape_(std::move(parts.image_shape)),
+      layout_(parts.layout),
+      element_(parts.element),
+      labels_(std::move(parts.labels)) {
+  KILN_CHECK(count_ > 0 && offset_ >= 0 && stride_ >= image_bytes_);
+  KILN_CHECK(offset_ + (count_ - 1) * stride_ + image_bytes_ <= static_cast<int64_t>(bytes_->size()));
+}
+
+std::span<const std::byte> DataSet::Image(int64_t i) const {
+  KILN_CHECK(i >= 0 && i < count_);
+  return {reinterpret_cast<const std::byte*>(bytes_->data()) + offset_ + i * stride_,
+          static_cast<size_t>(image_bytes_)};
+}
+
+Status DataSet::CheckLabels(int64_t classes) const {
+  for (size_t i = 0; i < labels_.size(); ++i) {
+    if (labels_[i] >= classes) {
+      return ErrorAt(
+          label_source_, "image " + std::to_string(i), "label " + std::to_string(labels_[i]),
+          "the network tells " + std::to_string(classes) + " classes apart, 0 to " + std::to_string(classes - 1));
+    }
+  }
+  return OkStatus();
+}
+
+StatusOr<std::vector<int32_t>> LoadLabels(const fs::path& path) {
+  KILN_ASSIGN_OR_RETURN(const data::Source source, ReadSource(path));
+  if (source.view().starts_with("\x93NUMPY")) {
+    KILN_ASSIGN_OR_RETURN(const data::Array array, data::ReadNpyArray(source));
+    return data::LabelsOf(source, array);
+  }
+  if (LooksLikeIdx(source.view())) {
+    KILN_ASSIGN_OR_RETURN(const data::Array array, data::ReadIdxArray(source));
+    return data::LabelsOf(source, array);
+  }
+  return ParseTextLabels(source);
+}
+
+StatusOr<DataSet> LoadDataSet(const fs::path& path, const DataOptions& options) {
+  KILN_ASSIGN_OR_RETURN(const data::Source source, ReadSource(path));
+  DataFormat format = options.format;
+  if (format == DataFormat::kAuto) format = Detect(path, source.view(), options.shape.has_value());
+  if (format == DataFormat::kAuto) {
+    return ErrorAt(path.string(), "", "neither content nor name tells what kind of data this is",
+                   "say it with --data-format: " + FormatNames());
+  }
+  KILN_ASSIGN_OR_RETURN(DataSet::Parts parts, kReaders[static_cast<size_t>(format) - 1](source, options));
+  DataSet set(path.string(), format, std::move(parts));
+  set.label_source_ = set.source_;
+  const fs::path labels = options.labels.empty() && !set.has_labels() ? LabelsBeside(path) : options.labels;
+  if (!labels.empty()) {
+    KILN_ASSIGN_OR_RETURN(set.labels_, LoadLabels(labels));
+    set.label_source_ = labels.string();
+  }
+  if (!labels.empty() || set.has_labels()) {
+    if (static_cast<int64_t>(set.labels_.size()) != set.count_) {
+      return ErrorAt(set.label_source_, "",
+                     std::to_string(set.labels_.size()) + " labels for the " + std::to_string(set.count_) +
+                         " images of " + set.source_,
+                     "name the labels that belong to them");
+    }
+  }
+  return set;
+}
+
+namespace data {
+
+void SwapBytes(char* bytes, int64_t count, int element_bytes) {
+  for (int64_t i = 0; i < count; ++i) std::reverse(bytes + i * element_bytes, bytes + (i + 1) * element_bytes);
+}
+
+StatusOr<DataSet::Parts> PartsOf(const Source& source, Array array) {
+  if (array.shape.rank() < 2 || CheckedNumElements(array.shape).value_or(0) == 0) {
+    return ErrorAt(source.name, "", "an array of shape " + array.shape.ToString() + " holds no images",
+                   "its first axis counts the images");
+  }
+  DataSet::Parts parts;
+  parts.count = array.shape[0];
+  parts.image_shape = Shape(std::vector<int64_t>(array.shape.dims().begin() + 1, array.shape.dims().end()));
+  parts.element = array.element;
+  parts.stride = parts.image_shape.NumElements() * SizeOf(array.element);
+  parts.bytes = std::move(array.bytes);
+  parts.offset = array.offset;
+  return parts;
+}
+
+StatusOr<std::vector<int32_t>> LabelsOf(const Source& source, const Array& array) {
+  const bool column = array.shape.rank() == 2 && array.shape[1] == 1;  // as Keras stores CIFAR's
+  if ((array.shape.rank() != 1 && !column) || !IsInteger(array.element)) {
+    return ErrorAt(source.name, "",
+                   "labels of shape " + array.shape.ToString() + " and type " + std::string(NameOf(array.element)),
+                   "labels are one integer per image");
+  }
+  // A view wants aligned elements; what lies behind a header need not be.
+  Tensor tensor(array.element, array.shape);
+  std::memcpy(tensor.mutable_bytes(), array.bytes->data() + array.offset, static_cast<size_t>(tensor.num_bytes()));
+  std::vector<int32_t> labels;
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    const int64_t label = tensor.IntAt(i);
+    if (label < 0 || label > INT32_MAX) {
+      return ErrorAt(source.name, "image " + std::to_string(i), "label " + std::to_string(label),
+                     "labels are 0 or more");
+    }
+    labels.push_back(static_cast<int32_t>(label));
+  }
+  return labels;
+}
+
+}  // namespace data
+}  // namespace kiln

@@ -1,0 +1,103 @@
+// Images with labels, read from the usual files and held as they are stored: uint8 stays uint8 until an image is asked
+// for (data_convert.h).
+#ifndef KILN_FRONTEND_DATA_SET_H_
+#define KILN_FRONTEND_DATA_SET_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kiln/ir/element_type.h"
+#include "kiln/ir/shape.h"
+#include "kiln/support/status.h"
+
+namespace kiln {
+
+enum class DataFormat {
+  kAuto,  // told by content first, then by the file's name
+#define KILN_DATA_FORMAT(id, name, what) k##id,
+#include "kiln/frontend/data_formats.def"
+#undef KILN_DATA_FORMAT
+};
+
+struct DataFormatInfo {
+  DataFormat format;
+  std::string_view name;
+  std::string_view what;
+};
+std::span<const DataFormatInfo> AllDataFormats();
+StatusOr<DataFormat> FindDataFormat(std::string_view name);  // a name of data_formats.def, or "auto"
+
+// Order of a stored image's dimensions; a 2-D image is one channel in either.
+enum class ImageLayout { kChw, kHwc };
+std::string_view NameOf(ImageLayout layout);  // "chw", "hwc"
+
+struct DataOptions {
+  DataFormat format = DataFormat::kAuto;
+  // A file of labels: IDX, .npy, or text with one integer a line. Empty: the labels that stand in the data file
+  // itself, or for *-images-idx3-ubyte[.gz] the file *-labels-idx1-ubyte[.gz] beside it, or none.
+  std::filesystem::path labels = {};
+  std::optional<Shape> shape = {};  // of one image; only `raw` needs it
+};
+
+class DataSet {
+ public:
+  int64_t size() const { return count_; }
+  const std::string& source() const { return source_; }
+  DataFormat format() const { return format_; }
+  const Shape& image_shape() const { return image_shape_; }  // of one image, as stored, without the count
+  ImageLayout layout() const { return layout_; }
+  ElementType element() const { return element_; }  // in this machine's byte order
+
+  // Image i as stored, row-major in image_shape(). 0 <= i < size().
+  std::span<const std::byte> Image(int64_t i) const;
+
+  // Empty when the set has none, else one per image, none negative.
+  const std::vector<int32_t>& labels() const { return labels_; }
+  bool has_labels() const { return !labels_.empty(); }
+  const std::string& label_source() const { return label_source_; }
+  // Error: a label that is not below `classes`; names its image.
+  Status CheckLabels(int64_t classes) const;
+
+  // What a reader fills in. Image i stands at bytes [offset + i * stride, ... + size of one image); the readers have
+  // checked that all images lie within `bytes`.
+  struct Parts {
+    std::shared_ptr<const std::string> bytes;
+    int64_t offset = 0;
+    int64_t stride = 0;
+    int64_t count = 0;
+    Shape image_shape;
+    ImageLayout layout = ImageLayout::kChw;
+    ElementType element = ElementType::kUint8;
+    std::vector<int32_t> labels;
+  };
+  DataSet(std::string source, DataFormat format, Parts parts);
+
+ private:
+  friend StatusOr<DataSet> LoadDataSet(const std::filesystem::path&, const DataOptions&);
+  std::string source_;
+  std::string label_source_;
+  DataFormat format_;
+  std::shared_ptr<const std::string> bytes_;
+  int64_t offset_, stride_, image_bytes_, count_;
+  Shape image_shape_;
+  ImageLayout layout_;
+  ElementType element_;
+  std::vector<int32_t> labels_;
+};
+
+// Reads a data file. Errors name the file and the fault: unknown kind, truncated or too long, a size that overflows,
+// no images, a label out of the format's own range, as many labels as images.
+StatusOr<DataSet> LoadDataSet(const std::filesystem::path& path, const DataOptions& options = {});
+
+// Reads a file of labels alone (IDX, .npy, or text with one integer a line).
+StatusOr<std::vector<int32_t>> LoadLabels(const std::filesystem::path& path);
+
+}  // namespace kiln
+
+#endif  // KILN_FRONTEND_DATA_SET_H_
