@@ -1,0 +1,82 @@
+#include "kiln/passes/data_movement.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "kiln/passes/rewrite.h"
+
+namespace kiln {
+
+std::optional<Permutation> PermutationOf(const Node& transpose) {
+  Permutation perm = transpose.attributes().Ints("perm");
+  if (perm.empty()) {
+    const int rank = RankOf(transpose.operand(0));
+    if (rank < 0) return std::nullopt;
+    perm.resize(static_cast<size_t>(rank));
+    std::iota(perm.rbegin(), perm.rend(), 0);
+  }
+  Permutation sorted = perm;
+  std::sort(sorted.begin(), sorted.end());
+  return IsIdentity(sorted) ? std::optional(perm) : std::nullopt;
+}
+
+Permutation Compose(const Permutation& first, const Permutation& second) {
+  KILN_CHECK(first.size() == second.size());
+  Permutation result;
+  for (const int64_t axis : second) result.push_back(first[static_cast<size_t>(axis)]);
+  return result;
+}
+
+Permutation Invert(const Permutation& perm) {
+  Permutation result(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i) result[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+  return result;
+}
+
+bool IsIdentity(const Permutation& perm) {
+  for (size_t i = 0; i < perm.size(); ++i) {
+    if (perm[i] != static_cast<int64_t>(i)) return false;
+  }
+  return true;
+}
+
+bool MovesNothing(const Permutation& perm, const Shape& operand_shape) {
+  int64_t last = -1;
+  for (const int64_t axis : perm) {
+    if (operand_shape[static_cast<int>(axis)] == 1) continue;
+    if (axis < last) return false;
+    last = axis;
+  }
+  return true;
+}
+
+Shape Permute(const Shape& shape, const Permutation& perm) {
+  KILN_CHECK(shape.rank() == static_cast<int>(perm.size()));
+  std::vector<int64_t> dims;
+  for (const int64_t axis : perm) dims.push_back(shape[static_cast<int>(axis)]);
+  return Shape(std::move(dims));
+}
+
+bool IsReshape(Op op) { return op == Op::kReshape || op == Op::kFlatten || op == Op::kSqueeze || op == Op::kUnsqueeze; }
+
+Tensor TransposeTensor(const Tensor& tensor, const Permutation& perm) {
+  const Shape shape = Permute(tensor.shape(), perm);
+  Tensor result(tensor.type(), shape);
+  const std::vector<int64_t> source_strides = RowMajorStrides(tensor.shape());
+  const size_t width = static_cast<size_t>(SizeOf(tensor.type()));
+  std::vector<int64_t> index(perm.size(), 0);
+  std::byte* to = result.mutable_bytes();
+  for (int64_t n = 0; n < result.size(); ++n, to += width) {
+    int64_t from = 0;
+    for (size_t i = 0; i < perm.size(); ++i) from += index[i] * source_strides[static_cast<size_t>(perm[i])];
+    std::memcpy(to, tensor.bytes() + static_cast<size_t>(from) * width, width);
+    for (size_t i = perm.size(); i-- > 0;) {
+      if (++index[i] < shape[static_cast<int>(i)]) break;
+      index[i] = 0;
+    }
+  }
+  return result;
+}
+
+}  // namespace kiln

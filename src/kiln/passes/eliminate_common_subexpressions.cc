@@ -1,0 +1,87 @@
+#include "kiln/passes/eliminate_common_subexpressions.h"
+
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+
+#include "kiln/passes/rewrite.h"
+
+namespace kiln {
+namespace {
+
+// Constants that carry a quantisation keep apart: their codes may differ where their values agree.
+bool MergeConstants(Graph& graph) {
+  bool changed = false;
+  std::unordered_multimap<size_t, Value*> seen;
+  for (Value* constant : graph.Constants()) {
+    if (constant->element() == ElementType::kString || constant->quantisation().has_value()) continue;
+    const Tensor& tensor = constant->constant();
+    const std::string_view bytes(reinterpret_cast<const char*>(tensor.bytes()),
+                                 static_cast<size_t>(tensor.num_bytes()));
+    const size_t hash = std::hash<std::string_view>{}(bytes);
+    const auto [first, last] = seen.equal_range(hash);
+    Value* twin = nullptr;
+    for (auto it = first; it != last && twin == nullptr; ++it) {
+      if (it->second->constant() == tensor) twin = it->second;
+    }
+    if (twin == nullptr) {
+      seen.emplace(hash, constant);
+    } else if (!constant->users().empty() && CanReplace(graph, constant, twin)) {
+      graph.ReplaceAllUses(constant, twin);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+bool SameResults(const Node& a, const Node& b) {
+  if (a.num_results() != b.num_results()) return false;
+  for (int i = 0; i < a.num_results(); ++i) {
+    // A result that only one of them has (optional results) keeps them apart, as does a different annotation.
+    if ((a.result(i) == nullptr) != (b.result(i) == nullptr)) return false;
+    if (a.result(i) == nullptr) continue;
+    if (a.result(i)->quantisation().has_value() || b.result(i)->quantisation().has_value()) return false;
+  }
+  return true;
+}
+
+bool CanReplaceResults(const Graph& graph, const Node& from, const Node& to) {
+  for (int i = 0; i < from.num_results(); ++i) {
+    if (from.result(i) != nullptr && !CanReplace(graph, from.result(i), to.result(i))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+StatusOr<Changed> EliminateCommonSubexpressions::Run(Graph& graph, PassContext&) const {
+  bool changed = MergeConstants(graph);
+  // Operators and operands select candidates; attributes, results and names decide. One walk in order suffices: when
+  // a node is met its operands have been replaced by their first twins already.
+  std::multimap<std::pair<Op, std::vector<Value*>>, Node*> seen;
+  for (Node* node : graph.NodeList()) {
+    const std::pair<Op, std::vector<Value*>> key{node->op(), node->operands()};
+    const auto [first, last] = seen.equal_range(key);
+    Node* twin = nullptr;
+    for (auto it = first; it != last && twin == nullptr; ++it) {
+      if (it->second->attributes() == node->attributes() && SameResults(*it->second, *node) &&
+          CanReplaceResults(graph, *node, *it->second)) {
+        twin = it->second;
+      }
+    }
+    if (twin == nullptr) {
+      seen.emplace(key, node);
+      continue;
+    }
+    for (int i = 0; i < node->num_results(); ++i) {
+      if (node->result(i) != nullptr) graph.ReplaceAllUses(node->result(i), twin->result(i));
+    }
+    graph.EraseNode(node);
+    changed = true;
+  }
+  if (changed) graph.EraseUnusedConstants();
+  return changed ? Changed::kYes : Changed::kNo;
+}
+
+}  // namespace kiln

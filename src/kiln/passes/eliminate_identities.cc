@@ -1,0 +1,140 @@
+#include "kiln/passes/eliminate_identities.h"
+
+#include <algorithm>
+
+#include "kiln/passes/data_movement.h"
+#include "kiln/passes/rewrite.h"
+
+namespace kiln {
+namespace {
+
+// Same shape for sure: at most one dimension unknown (then the element count settles it where `reshapes`).
+bool SameShape(const Value* a, const Value* b, bool reshapes) {
+  if (!a->has_shape() || !b->has_shape() || a->shape() != b->shape()) return false;
+  const auto& dims = a->shape().dims();
+  const auto unknown = std::count(dims.begin(), dims.end(), kUnknownDim);
+  const bool has_zero = std::count(dims.begin(), dims.end(), 0) != 0;
+  return unknown == 0 || (reshapes && unknown == 1 && !has_zero);
+}
+
+bool AllInts(const Value* value, int64_t wanted) {
+  const auto ints = IntConstant(value);
+  return ints.has_value() && std::all_of(ints->begin(), ints->end(), [&](int64_t i) { return i == wanted; });
+}
+
+bool AllPositive(const Value* value) {
+  if (value == nullptr) return true;
+  const auto ints = IntConstant(value);
+  return ints.has_value() && std::all_of(ints->begin(), ints->end(), [](int64_t i) { return i > 0; });
+}
+
+bool AllFloats(const Value* value, float wanted) {
+  const Tensor* tensor = FloatConstant(value);
+  if (tensor == nullptr) return false;
+  const auto data = tensor->data<float>();
+  return std::all_of(data.begin(), data.end(), [&](float f) { return f == wanted; });
+}
+
+// The operand that the node's only result copies; null when it does more than copying.
+Value* CopiedOperand(const Graph& graph, const Node& node) {
+  Value* x = node.operand(0);
+  const Value* y = node.result();
+  if (x == nullptr || y == nullptr) return nullptr;
+  switch (node.op()) {
+    case Op::kIdentity:
+      return x;
+    case Op::kDropout: {
+      const Value* mask = node.result(1);
+      if (mask != nullptr && (!mask->users().empty() || IsOutput(graph, mask))) return nullptr;
+      const Value* training = node.operand(2);
+      if (training != nullptr && (!training->is_constant() || training->constant().ValueAt(0) != 0)) return nullptr;
+      return x;
+    }
+    case Op::kCast:
+      return x->element() == y->element() ? x : nullptr;
+    case Op::kConcat:
+    case Op::kSum:
+    case Op::kMin:
+    case Op::kMax:
+    case Op::kMean:
+      return node.num_operands() == 1 ? x : nullptr;
+    case Op::kSplit:
+      return node.num_results() == 1 && SameShape(x, y, false) ? x : nullptr;
+    case Op::kReshape:
+    case Op::kFlatten:
+    case Op::kSqueeze:
+    case Op::kUnsqueeze:
+      return SameShape(x, y, true) ? x : nullptr;
+    case Op::kExpand:
+    case Op::kTile:
+      return SameShape(x, y, false) ? x : nullptr;
+    case Op::kSlice:
+      return SameShape(x, y, false) && AllPositive(node.operand(4)) ? x : nullptr;
+    case Op::kPad:
+      return AllInts(node.operand(1), 0) ? x : nullptr;
+    case Op::kTranspose: {
+      const auto perm = PermutationOf(node);
+      return perm.has_value() && IsIdentity(*perm) ? x : nullptr;
+    }
+    case Op::kAdd:
+      if (AllFloats(node.operand(1), 0) && SameShape(x, y, false)) return x;
+      return AllFloats(x, 0) && SameShape(node.operand(1), y, false) ? node.operand(1) : nullptr;
+    case Op::kMul:
+      if (AllFloats(node.operand(1), 1) && SameShape(x, y, false)) return x;
+      return AllFloats(x, 1) && SameShape(node.operand(1), y, false) ? node.operand(1) : nullptr;
+    case Op::kSub:
+      return AllFloats(node.operand(1), 0) && SameShape(x, y, false) ? x : nullptr;
+    case Op::kDiv:
+      return AllFloats(node.operand(1), 1) && SameShape(x, y, false) ? x : nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+// Takes `root` off a node of its own kind: from now on it reads what that node reads.
+void SkipProducer(Graph& graph, Node& root, Node* producer) {
+  root.set_name(JoinNames(producer->name(), root.name()));
+  graph.SetOperand(&root, 0, producer->operand(0));
+  EraseUpwards(graph, producer);
+}
+
+bool MergeTransposes(Graph& graph, Node& root) {
+  Node* inner = root.op() == Op::kTranspose ? ProducedBy(root.operand(0), Op::kTranspose) : nullptr;
+  if (inner == nullptr || root.operand(0)->quantisation().has_value()) return false;
+  const auto first = PermutationOf(*inner), second = PermutationOf(root);
+  if (!first.has_value() || !second.has_value() || first->size() != second->size()) return false;
+  root.attributes().Set("perm", Compose(*first, *second));
+  SkipProducer(graph, root, inner);
+  return true;
+}
+
+bool MergeReshapes(Graph& graph, Node& root) {
+  Node* inner = root.op() == Op::kReshape ? root.operand(0)->producer() : nullptr;
+  if (inner == nullptr || !IsReshape(inner->op()) || root.operand(0)->quantisation().has_value()) return false;
+  const auto target = IntConstant(root.operand(1));
+  if (!target.has_value()) return false;
+  // A 0 copies a dimension of the operand, which is about to change; it must be spelled out first.
+  if (std::count(target->begin(), target->end(), 0) != 0) {
+    if (!HasKnownShape(root.result()) || root.attributes().Int("allowzero", 0) != 0) return false;
+    const std::vector<int64_t> dims = root.result()->shape().dims();
+    if (std::count(dims.begin(), dims.end(), 0) != 0) return false;
+    SetConstantOperand(graph, root, 1, Tensor::Of<int64_t>(Shape{static_cast<int64_t>(dims.size())}, dims));
+  }
+  SkipProducer(graph, root, inner);
+  return true;
+}
+
+}  // namespace
+
+StatusOr<Changed> EliminateIdentities::Run(Graph& graph, PassContext&) const {
+  return ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
+    Value* copied = CopiedOperand(g, root);
+    if (copied != nullptr && CanReplace(g, root.result(), copied)) {
+      Replace(g, root, copied);
+      return true;
+    }
+    return MergeTransposes(g, root) || MergeReshapes(g, root);
+  });
+}
+
+}  // namespace kiln

@@ -1,0 +1,40 @@
+#include "kiln/passes/pass.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kiln/passes/eliminate_common_subexpressions.h"
+#include "kiln/passes/eliminate_dead_code.h"
+#include "kiln/passes/eliminate_identities.h"
+#include "kiln/passes/fold_batch_norm.h"
+
+namespace kiln {
+namespace {
+
+template <typename T>
+std::unique_ptr<Pass> Create() {
+  return std::make_unique<T>();
+}
+
+#define KILN_PASS(type, name, summary) \
+  static_assert(type::kName == name, "the class and its row in passes.def must agree on the name");
+#include "kiln/passes/passes.def"
+#undef KILN_PASS
+
+constexpr PassInfo kPasses[] = {
+#define KILN_PASS(type, name, summary) {name, summary, &Create<type>},
+#include "kiln/passes/passes.def"
+#undef KILN_PASS
+};
+
+}  // namespace
+
+std::span<const PassInfo> AllPasses() { return kPasses; }
+
+const PassInfo* FindPass(std::string_view name) {
+  const auto row =
+      std::find_if(std::begin(kPasses), std::end(kPasses), [&](const PassInfo& p) { return p.name == name; });
+  return row == std::end(kPasses) ? nullptr : &*row;
+}
+
+}  // namespace kiln

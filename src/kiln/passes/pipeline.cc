@@ -1,0 +1,69 @@
+#include "kiln/passes/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+namespace kiln {
+namespace {
+
+Status CheckName(std::string_view name, std::string_view what) {
+  if (FindPass(name) != nullptr) return OkStatus();
+  std::string known;
+  for (const PassInfo& pass : AllPasses()) known += fmt::format("{}{}", known.empty() ? "" : ", ", pass.name);
+  return NotFoundAt("", what, fmt::format("there is no pass '{}'", name), "known passes: " + known);
+}
+
+}  // namespace
+
+Status RunPasses(Graph& graph, std::span<const std::string_view> names, PassContext& context) {
+  for (const std::string_view name : names) KILN_RETURN_IF_ERROR(CheckName(name, "pipeline"));
+  for (const std::string& name : context.skip) KILN_RETURN_IF_ERROR(CheckName(name, "--skip-pass"));
+
+  int step = 0;
+  for (const std::string_view name : names) {
+    PassRun run{.pass = std::string(name), .nodes_before = graph.num_nodes()};
+    run.skipped = (context.max_steps >= 0 && step >= context.max_steps) ||
+                  std::find(context.skip.begin(), context.skip.end(), name) != context.skip.end();
+    if (!run.skipped) {
+      const auto start = std::chrono::steady_clock::now();
+      const StatusOr<Changed> changed = FindPass(name)->create()->Run(graph, context);
+      if (!changed.ok()) return WithContext(fmt::format("pass {}", name), changed.status());
+      run.changed = *changed;
+      run.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    }
+    run.nodes_after = graph.num_nodes();
+    context.log.push_back(run);
+    if (!run.skipped && context.on_step) KILN_RETURN_IF_ERROR(context.on_step(step, run, graph));
+    ++step;
+  }
+  return OkStatus();
+}
+
+std::span<const std::string_view> CleanUpPipeline() {
+  static constexpr auto kNames = std::to_array<std::string_view>({
+      "eliminate-dead-code",
+      "eliminate-identities",
+      "eliminate-common-subexpressions",
+  });
+  return kNames;
+}
+
+std::span<const std::string_view> StandardPipeline() {
+  static constexpr auto kNames = std::to_array<std::string_view>({
+      "eliminate-dead-code",
+      "eliminate-identities",
+      "eliminate-common-subexpressions",
+      "fold-batch-norm",
+  });
+  return kNames;
+}
+
+std::span<const std::string_view> LayoutPipeline() {
+  static constexpr auto kNames = std::to_array<std::string_view>({"eliminate-identities"});
+  return kNames;
+}
+
+}  // namespace kiln

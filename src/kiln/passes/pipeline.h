@@ -1,0 +1,27 @@
+// Runs passes one after another: skip list, bisect limit, verification, log and dumps in one place.
+#ifndef KILN_PASSES_PIPELINE_H_
+#define KILN_PASSES_PIPELINE_H_
+
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+#include "kiln/passes/pass.h"
+
+namespace kiln {
+
+// Runs the named passes in order. Errors: a name that is no pass (in `names` or in context.skip); a graph that does not
+// verify, before the first pass or after one (the message names the pass); whatever a pass or on_step reports. After an
+// error the graph is whole but may be half transformed.
+Status RunPasses(Graph& graph, std::span<const std::string_view> names, PassContext& context);
+
+// Import clean-up: the network as its author meant it, without the exporter's detours.
+std::span<const std::string_view> CleanUpPipeline();
+// Clean-up, batch normalisation folded, patterns recognised, canonical forms (docs/passes.md#canonical-forms).
+std::span<const std::string_view> StandardPipeline();
+// To NHWC, for accelerators; expects a graph that went through StandardPipeline.
+std::span<const std::string_view> LayoutPipeline();
+
+}  // namespace kiln
+
+#endif  // KILN_PASSES_PIPELINE_H_
