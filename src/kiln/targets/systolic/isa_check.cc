@@ -1,0 +1,279 @@
+// What a machine refuses. Everything is checked before a unit starts, so that units need no checks of their own.
+#include <algorithm>
+#include <cmath>
+
+#include "fmt/format.h"
+#include "kiln/targets/systolic/isa.h"
+#include "kiln/targets/systolic/walk.h"
+
+namespace kiln::systolic {
+namespace {
+
+constexpr int32_t kMaxExtent = 1 << 24;               // of a loop or an image axis
+constexpr int64_t kMaxStride = int64_t{1} << 40;      // bytes, either direction
+constexpr int64_t kMaxIterations = int64_t{1} << 44;  // of a loop nest
+
+using Wide = __int128;
+
+// First fault found; later ones are dropped.
+class Checker {
+ public:
+  explicit Checker(const Config& config) : config_(config) {}
+
+  bool ok() const { return fault_.empty(); }
+  Status status() const { return ok() ? OkStatus() : ErrorAt("", "", fault_, ""); }
+
+  template <typename... Args>
+  void Require(bool condition, fmt::format_string<Args...> format, Args&&... args) {
+    if (!condition && ok()) fault_ = fmt::format(format, std::forward<Args>(args)...);
+  }
+  void Between(std::string_view what, int64_t value, int64_t low, int64_t high) {
+    Require(value >= low && value <= high, "{} is {}, not in [{}, {}]", what, value, low, high);
+  }
+
+  // A set of addresses base + sum of index_i * stride_i, index_i in [0, count_i), each of `bytes` bytes.
+  struct Axis {
+    int64_t count, stride;
+  };
+  void Range(std::string_view what, uint64_t base, std::initializer_list<Axis> axes, int64_t bytes) {
+    if (!ok()) return;
+    Wide low = base, high = base;
+    for (const Axis& axis : axes) {
+      Between(fmt::format("a stride of {}", what), axis.stride, -kMaxStride, kMaxStride);
+      const Wide reach = Wide{axis.count - 1} * axis.stride;
+      (reach < 0 ? low : high) += reach;
+    }
+    high += bytes;
+    Require(base <= (uint64_t{1} << 62) && low >= 0 && high <= config_.memory_bytes,
+            "{} reaches outside the memory of {} bytes", what, config_.memory_bytes);
+  }
+
+  const Config& config() const { return config_; }
+
+ private:
+  const Config& config_;
+  std::string fault_;
+};
+
+bool IsOperand(Argument a) { return a >= Argument::kOperand0 && a <= Argument::kOperand2; }
+int IndexOfOperand(Argument a) { return static_cast<int>(a) - static_cast<int>(Argument::kOperand0); }
+
+bool TakesArgument(StageOp op) {
+  switch (op) {
+    case StageOp::kAbsolute:
+    case StageOp::kSquare:
+    case StageOp::kSave0:
+    case StageOp::kSave1:
+    case StageOp::kFunction:
+    case StageOp::kReciprocal:
+    case StageOp::kReciprocalSquareRoot:
+      return false;
+    default:
+      return true;
+  }
+}
+
+void CheckStages(Checker& check, const std::vector<Stage>& stages, const VectorProgram& program, bool scalar) {
+  check.Require(std::ssize(stages) <= std::min(kMaxStages, check.config().vector_stages),
+                "a pass has {} stages, the vector unit {}", stages.size(),
+                std::min(kMaxStages, check.config().vector_stages));
+  for (const Stage& stage : stages) {
+    const auto argument = [&](Argument a, float immediate, bool wanted) {
+      check.Require(wanted == (a != Argument::kNone), "a stage has {} arguments than its operation takes",
+                    wanted ? "fewer" : "more");
+      check.Require(!std::isnan(immediate), "an immediate is not a number");
+      if (IsOperand(a)) {
+        check.Require(!scalar, "a scalar stage names a memory operand");
+        check.Require(IndexOfOperand(a) < std::ssize(program.operands), "a stage names operand {} of {}",
+                      IndexOfOperand(a), program.operands.size());
+        check.Require(IndexOfOperand(a) != 0 || program.window.combine == Combine::kNone,
+                      "operand 0 has a window and cannot be an argument");
+      }
+      check.Require(!scalar || (a != Argument::kSaved0 && a != Argument::kSaved1),
+                    "a scalar stage names a saved lane value");
+    };
+    argument(stage.a, stage.immediate_a, TakesArgument(stage.op));
+    argument(stage.b, stage.immediate_b, stage.op == StageOp::kFma);
+    check.Require(!scalar || (stage.op != StageOp::kSave0 && stage.op != StageOp::kSave1),
+                  "a scalar stage cannot save a lane value");
+  }
+}
+
+void CheckVector(Checker& check, const VectorProgram& v, bool accumulators) {
+  int64_t rows = 1;
+  for (int32_t count : v.outer) {
+    check.Between("a loop count", count, 1, kMaxExtent);
+    if (check.ok()) rows = rows > kMaxIterations ? rows : rows * count;
+  }
+  check.Between("the row length", v.length, 1, kMaxExtent);
+  check.Require(rows <= kMaxIterations, "the loops make more than {} rows", kMaxIterations);
+  check.Between("the number of operands", std::ssize(v.operands), 0, kMaxOperands);
+  check.Between("the number of passes", std::ssize(v.passes), 1, accumulators ? 1 : kMaxPasses);
+  if (!check.ok()) return;
+
+  const Window& w = v.window;
+  const bool window = w.combine != Combine::kNone;
+  if (window) {
+    check.Require(!accumulators, "a window needs operands from memory");
+    check.Require(!v.operands.empty(), "a window needs operand 0");
+    check.Require(v.passes[0].source == Source::kOperand0, "a window needs pass 0 to read operand 0");
+    for (int32_t size :
+         {w.window_y, w.window_x, w.stride_y, w.stride_x, w.dilation_y, w.dilation_x, w.height, w.width}) {
+      check.Between("a size of the window", size, 1, kMaxExtent);
+    }
+    check.Between("the window's padding", std::min(w.pad_top, w.pad_left), 0, kMaxExtent);
+    check.Between("the window's padding", std::max(w.pad_top, w.pad_left), 0, kMaxExtent);
+    // A row whose window lies wholly outside the image would have no value.
+    check.Require(w.pad_top <= (w.window_y - 1) * int64_t{w.dilation_y} &&
+                      w.pad_left <= (w.window_x - 1) * int64_t{w.dilation_x} &&
+                      (v.outer[1] - 1) * int64_t{w.stride_y} - w.pad_top < w.height &&
+                      (v.outer[2] - 1) * int64_t{w.stride_x} - w.pad_left < w.width,
+                  "a window lies wholly outside the image");
+  }
+
+  bool row_buffer = false;
+  int writers = 0;
+  for (size_t p = 0; p < v.passes.size(); ++p) {
+    const Pass& pass = v.passes[p];
+    check.Require((pass.source == Source::kAccumulator) == accumulators, "a pass reads accumulators where {}",
+                  accumulators ? "it must and does not" : "there are none");
+    check.Require(pass.source != Source::kOperand0 || !v.operands.empty(), "a pass reads operand 0 and there is none");
+    check.Require(pass.source != Source::kRowBuffer || row_buffer, "pass {} reads a row buffer that nothing filled", p);
+    check.Require(!window || p == 0 || pass.source != Source::kOperand0, "only pass 0 can read through a window");
+    check.Require(!std::isnan(pass.constant), "a constant is not a number");
+    check.Between("a scalar register", pass.into, 0, kScalars - 1);
+    check.Require(!accumulators || (pass.reduce == Reduce::kNone && !pass.to_row_buffer),
+                  "accumulators pass through once: no reduction, no row buffer");
+    CheckStages(check, pass.stages, v, /*scalar=*/false);
+    CheckStages(check, pass.scalar_stages, v, /*scalar=*/true);
+    row_buffer = row_buffer || pass.to_row_buffer;
+    writers += pass.to_memory ? 1 : 0;
+  }
+  check.Require(writers == 1, "{} passes write to memory; exactly one must", writers);
+  const int64_t row_limit = int64_t{check.config().vector_row_buffer_words} * check.config().lanes();
+  check.Require(!row_buffer || v.length <= row_limit, "a row of {} elements does not fit the row buffer of {}",
+                v.length, row_limit);
+
+  for (size_t i = 0; i < v.operands.size(); ++i) {
+    const Stream& s = v.operands[i];
+    const bool windowed = window && i == 0;
+    check.Require(std::isfinite(s.scale), "a scale is not finite");
+    check.Range(fmt::format("operand {}", i), s.base,
+                {{v.outer[0], s.outer_stride[0]},
+                 {windowed ? w.height : v.outer[1], windowed ? w.row_stride : s.outer_stride[1]},
+                 {windowed ? w.width : v.outer[2], windowed ? w.column_stride : s.outer_stride[2]},
+                 {v.outer[3], s.outer_stride[3]},
+                 {v.length, s.element_stride}},
+                BytesOf(s.element));
+  }
+  const Stream& out = v.output;
+  check.Range("the output", out.base,
+              {{v.outer[0], out.outer_stride[0]},
+               {v.outer[1], out.outer_stride[1]},
+               {v.outer[2], out.outer_stride[2]},
+               {v.outer[3], out.outer_stride[3]},
+               {v.length, out.element_stride}},
+              BytesOf(out.element));
+  if (out.element != Element::kFloat32) {
+    check.Require(std::isfinite(v.quantise.inverse_scale), "the inverse scale is not finite");
+    int64_t low = INT32_MIN, high = INT32_MAX;
+    if (out.element == Element::kInt8) low = -128, high = 127;
+    if (out.element == Element::kUint8) low = 0, high = 255;
+    if (out.element == Element::kInt16) low = -32768, high = 32767;
+    check.Require(low <= v.quantise.low && v.quantise.low <= v.quantise.high && v.quantise.high <= high,
+                  "the output saturates at [{}, {}], outside its element", v.quantise.low, v.quantise.high);
+  }
+}
+
+void CheckConvolution(Checker& check, const Instruction& instruction) {
+  const Config& config = check.config();
+  const Convolution& c = instruction.convolution;
+  const Tiling& t = instruction.tiling;
+  const bool depthwise = instruction.opcode == Opcode::kDepthwise;
+  for (int32_t size : {c.height, c.width, c.channels, c.batch, c.kernel_y, c.kernel_x, c.stride_y, c.stride_x,
+                       c.dilation_y, c.dilation_x, c.out_height, c.out_width, c.out_channels}) {
+    check.Between("a size of the convolution", size, 1, kMaxExtent);
+  }
+  for (int32_t pad : {c.pad_top, c.pad_left}) check.Between("the padding", pad, 0, kMaxExtent);
+  check.Between("the padding's code", c.pad_code, config.input_format.min_code(), config.input_format.max_code());
+  check.Between("the tile's height", t.tile_height, 1, c.out_height);
+  check.Between("the tile's width", t.tile_width, 1, c.out_width);
+  check.Between("columns_per_block", t.columns_per_block, 1, kMaxExtent);
+  check.Between("groups_per_bank", t.groups_per_bank, 1, kMaxExtent);
+  check.Between("weight_tiles_per_bank", t.weight_tiles_per_bank, 1, kMaxExtent);
+  if (!check.ok()) return;
+  // Every product below stays under 2^63 from here on.
+  check.Require(
+      int64_t{c.kernel_y} * c.kernel_x <= kMaxExtent && int64_t{c.kernel_y} * c.kernel_x * c.channels <= INT32_MAX &&
+          (int64_t{c.kernel_y} - 1) * c.dilation_y <= kMaxExtent &&
+          (int64_t{c.kernel_x} - 1) * c.dilation_x <= kMaxExtent &&
+          int64_t{t.tile_height} * c.stride_y <= INT32_MAX / 2 && int64_t{t.tile_width} * c.stride_x <= INT32_MAX / 2 &&
+          int64_t{c.out_height} * c.stride_y <= INT32_MAX / 2 && int64_t{c.out_width} * c.stride_x <= INT32_MAX / 2 &&
+          int64_t{t.tile_height} * c.kernel_y <= INT32_MAX && int64_t{t.tile_width} * c.kernel_x <= INT32_MAX,
+      "the convolution is larger than a machine can count");
+  const int64_t pixels = int64_t{t.tile_height} * t.tile_width;
+  check.Require(pixels <= config.accumulation_buffer_words, "a tile of {} pixels does not fit {} accumulation words",
+                pixels, config.accumulation_buffer_words);
+  if (!check.ok()) return;
+  const Geometry g = GeometryOf(instruction, config);
+  const int64_t words = GroupWords(instruction, g, t.tile_height, t.tile_width);
+  if (depthwise) {
+    check.Require(config.depthwise_multipliers > 0, "this design point has no depthwise unit");
+    check.Require(c.channels == c.out_channels, "a depthwise instruction has {} input and {} output channels",
+                  c.channels, c.out_channels);
+    check.Require(words <= config.depthwise_buffer_words, "a region of {} words does not fit {} depthwise words", words,
+                  config.depthwise_buffer_words);
+    check.Require(c.taps() <= config.weight_buffer_words, "{} taps do not fit {} weight words", c.taps(),
+                  config.weight_buffer_words);
+    check.Require(c.weight_layout == WeightLayout::kTiled, "depthwise weights must be constants");
+    check.Require(t.packing == Packing::kChannels, "a depthwise instruction packs channels");
+  } else {
+    const int64_t columns = std::min(t.columns_per_block, g.column_tiles);
+    check.Require(pixels * columns <= config.accumulation_buffer_words,
+                  "a block of {} pixels x {} column tiles does not fit {} accumulation words", pixels, columns,
+                  config.accumulation_buffer_words);
+    check.Require(words * std::min(t.groups_per_bank, g.groups) <= config.input_buffer_words,
+                  "{} groups of {} words do not fit {} input words", t.groups_per_bank, words,
+                  config.input_buffer_words);
+    check.Require(int64_t{t.weight_tiles_per_bank} * config.array_rows <= config.weight_buffer_words,
+                  "{} weight tiles do not fit {} weight words", t.weight_tiles_per_bank, config.weight_buffer_words);
+  }
+  check.Range("the input", c.input_base,
+              {{c.batch, c.input_batch_stride}, {c.height, c.input_row_stride}, {c.width, c.input_column_stride}},
+              int64_t{c.channels} * config.input_format.bytes());
+  const int64_t weight_bytes = config.weight_format.bytes();
+  if (c.weight_layout == WeightLayout::kTiled) {
+    const int64_t codes = depthwise
+                              ? int64_t{g.column_tiles} * c.taps() * config.lanes()
+                              : int64_t{g.column_tiles} * g.row_tiles() * config.array_rows * config.array_columns;
+    check.Range("the weights", c.weight_base, {{c.batch, c.weight_batch_stride}}, codes * weight_bytes);
+  } else {
+    check.Require(c.taps() == 1, "strided weights need a kernel of one tap");
+    check.Require(t.packing == Packing::kChannels, "strided weights need channel packing");
+    check.Require(c.weight_row_stride == weight_bytes || c.weight_column_stride == weight_bytes,
+                  "strided weights need one dense axis");
+    check.Range(
+        "the weights", c.weight_base,
+        {{c.batch, c.weight_batch_stride}, {c.channels, c.weight_row_stride}, {c.out_channels, c.weight_column_stride}},
+        weight_bytes);
+  }
+  check.Range("the channel parameters", c.parameters.base, {{c.batch, c.parameter_batch_stride}},
+              int64_t{c.out_channels} * 12);
+  const VectorProgram& v = instruction.vector;
+  const std::array<int32_t, kOuterLoops> loops{c.batch, c.out_height, c.out_width, 1};
+  check.Require(v.outer == loops && v.length == c.out_channels,
+                "the vector program does not walk the convolution's output");
+}
+
+}  // namespace
+
+Status CheckInstruction(const Instruction& instruction, const Config& config) {
+  Checker check(config);
+  if (instruction.opcode == Opcode::kEnd) return OkStatus();
+  const bool vector = instruction.opcode == Opcode::kVector;
+  if (!vector) CheckConvolution(check, instruction);
+  if (check.ok()) CheckVector(check, instruction.vector, /*accumulators=*/!vector);
+  return check.status();
+}
+
+}  // namespace kiln::systolic

@@ -1,0 +1,94 @@
+// A network compiled for one systolic design point: instructions, the constants they read, and the host's share.
+#ifndef KILN_TARGETS_SYSTOLIC_PROGRAM_H_
+#define KILN_TARGETS_SYSTOLIC_PROGRAM_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kiln/ir/graph.h"
+#include "kiln/targets/interface/program.h"
+#include "kiln/targets/systolic/config.h"
+#include "kiln/targets/systolic/isa.h"
+
+namespace kiln::systolic {
+
+// A tensor where the machine's memory meets the outside: a graph input or output, an operand or result of a host step.
+struct Binding {
+  std::string name;                          // of the graph's value
+  ElementType type = ElementType::kFloat32;  // outside; integers and booleans are held as they are, without scale
+  Shape shape;                               // outside; dimension 0 is of one image
+  uint64_t base = 0;                         // address of element (0, ..., 0)
+  std::vector<int64_t> strides;              // bytes, one an axis of `shape`
+  Element element = Element::kFloat32;       // in memory
+  float scale = 1;                           // value = scale * (code - zero_point); kFloat32: unused
+  int32_t zero_point = 0;
+  int32_t low = 0, high = 0;  // codes saturate here
+  bool holds_codes() const { return element != Element::kFloat32 && type == ElementType::kFloat32; }
+};
+
+// Nodes that the host runs in one go, in fp32: inputs are read from the machine's memory and turned into values, the
+// graph is evaluated, outputs are quantised and written back. `inputs` and `outputs` follow graph->inputs()/outputs().
+struct HostStep {
+  int kernel = 0;  // index into Program::kernels()
+  std::shared_ptr<const Graph> graph;
+  std::vector<Binding> inputs, outputs;
+};
+
+// What happens one after the other; a step starts when the one before has ended.
+struct Step {
+  enum class Kind { kInstructions, kHost } kind = Kind::kInstructions;
+  int begin = 0, end = 0;  // kInstructions: instructions()[begin, end); kHost: begin is the index into host_steps()
+};
+
+// A piece of the memory plan.
+struct Region {
+  std::string name;
+  uint64_t base = 0;
+  int64_t bytes = 0;
+  bool constant = false;
+  int first = 0, last = 0;  // position (instructions and host steps counted together) of first write and last use
+};
+
+struct ProgramParts {
+  Config config;
+  std::vector<KernelInfo> kernels;
+  std::vector<Instruction> instructions;  // without kEnd
+  std::vector<HostStep> host_steps;
+  std::vector<Step> steps;
+  std::vector<Binding> inputs, outputs;  // in the order of the graph's
+  uint64_t constants_base = 0;
+  std::vector<uint8_t> constants;
+  uint64_t memory_top = 0;  // one past the last byte that constants, activations or bindings use
+  std::vector<Region> regions;
+};
+
+class SystolicProgram final : public Program {
+ public:
+  explicit SystolicProgram(ProgramParts parts);
+
+  const Config& config() const { return parts_.config; }
+  const std::vector<Instruction>& instructions() const { return parts_.instructions; }
+  // The instructions of one Step of kind kInstructions as the command processor fetches them, kEnd included.
+  std::vector<uint8_t> EncodeStep(const Step& step) const;
+  const std::vector<HostStep>& host_steps() const { return parts_.host_steps; }
+  const std::vector<Step>& steps() const { return parts_.steps; }
+  const std::vector<Binding>& inputs() const { return parts_.inputs; }
+  const std::vector<Binding>& outputs() const { return parts_.outputs; }
+  // The constant image stands at [constants_base, constants_base + constants.size()).
+  uint64_t constants_base() const { return parts_.constants_base; }
+  const std::vector<uint8_t>& constants() const { return parts_.constants; }
+  // Memory that a simulator must provide: addresses [0, memory_top). Zero where nothing has been written.
+  uint64_t memory_top() const { return parts_.memory_top; }
+  const std::vector<Region>& regions() const { return parts_.regions; }
+
+  std::string Print() const override;
+
+ private:
+  ProgramParts parts_;
+};
+
+}  // namespace kiln::systolic
+
+#endif  // KILN_TARGETS_SYSTOLIC_PROGRAM_H_
