@@ -77,7 +77,8 @@ struct Window {
   int32_t height = 1, width = 1;
   int64_t row_stride = 0, column_stride = 0;  // bytes
   // kSum: the sum is multiplied by 1/n, n the number of places inside the image if true, else window_y * window_x. The
-  // factor is fp32(1) / fp32(n), rounded once.
+  // factor is fp32(1) / fp32(n), rounded once; n = 0 counts as 1. kMax starts from -infinity, kSum from 0; a join is
+  // partial > v ? partial : v, or partial + v.
   bool average = false;
   bool divide_by_valid = false;
 };
@@ -111,8 +112,8 @@ enum class StageOp : uint8_t {
   kReverseSubtract = 2,  // a - v
   kMultiply = 3,         // v * a
   kFma = 4,              // fma(v, a, b): the only stage with two arguments
-  kMax = 5,              // v > a ? v : a   (IEEE maxNum semantics are not needed: no NaN reaches the unit)
-  kMin = 6,
+  kMax = 5,              // v > a ? v : a   (which settles NaN and the signs of zeros)
+  kMin = 6,              // v < a ? v : a
   kAbsolute = 7,
   kSquare = 8,  // v * v
   kSave0 = 9,
@@ -138,7 +139,7 @@ enum class Function : uint8_t {
   kHardSwish = 9,
   kLog = 10,
   kSqrt = 11,
-  kElu = 12,
+  kElu = 12,  // alpha = 1
 };
 
 struct Stage {
@@ -158,7 +159,8 @@ struct Stage {
 enum class Reduce : uint8_t { kNone = 0, kSum = 1, kMax = 2 };
 
 // How a value leaves for memory. kFloat32: the bits. Integers: code = clamp(rne(v * inverse_scale) + zero_point, low,
-// high); v * inverse_scale is one fp32 product; rne and the clamp are exact; NaN gives zero_point clamped.
+// high); v * inverse_scale is one fp32 product; rne and the clamp are exact; NaN gives zero_point clamped. A NaN written
+// as kFloat32 is written as 0x7fc00000.
 struct QuantiseOut {
   float inverse_scale = 1.0f;
   int32_t zero_point = 0;

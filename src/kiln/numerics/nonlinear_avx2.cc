@@ -1,0 +1,11 @@
+#include "kiln/numerics/nonlinear_body.h"
+
+#if defined(__AVX2__)
+namespace kiln::internal {
+
+void ApproximateAvx2(const Spline* splines, NonlinearFunction function, float* values, int64_t count) {
+  NonlinearBody<simd::Avx2>{splines}.Run(function, values, count);
+}
+
+}  // namespace kiln::internal
+#endif
