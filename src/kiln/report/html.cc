@@ -1,0 +1,220 @@
+#include "kiln/report/html.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kiln/report/html_parts.h"
+#include "kiln/report/text.h"
+
+namespace kiln {
+namespace {
+
+std::string Card(std::string_view label, std::string_view figure, std::string_view detail,
+                 std::string_view css_class = "") {
+  return fmt::format(
+      R"(<div class="card"><div class="label">{}</div><div class="figure {}">{}</div><div class="detail">{}</div></div>)",
+      EscapeHtml(label), css_class, EscapeHtml(figure), EscapeHtml(detail));
+}
+
+// Keeps line breaks, which EscapeHtml does not.
+std::string EscapeLines(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    out += EscapeHtml(text.substr(0, end)) + '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+std::string OfImages(const AccuracyReport& accuracy) {
+  return fmt::format("{} of {} images", Thousands(accuracy.correct), Thousands(accuracy.images));
+}
+
+std::string Cards(const RunReport& report) {
+  std::string out = R"(<div class="cards">)";
+  if (report.fp32.has_value()) out += Card("fp32 accuracy", Percent(report.fp32->top1(), 2), OfImages(*report.fp32));
+  if (report.quantised.has_value()) {
+    const std::string format = report.quantisation.has_value() ? report.quantisation->format : "quantised";
+    std::string detail = OfImages(*report.quantised);
+    if (report.fp32.has_value()) {
+      detail += fmt::format(", {:+.2f} points", 100 * (report.quantised->top1() - report.fp32->top1()));
+    }
+    out += Card(format + " accuracy", Percent(report.quantised->top1(), 2), detail);
+  }
+  if (!report.cycles_per_image.empty()) {
+    const auto [least, most] = std::minmax_element(report.cycles_per_image.begin(), report.cycles_per_image.end());
+    out += Card("cycles per image", Thousands(report.cycles_per_image.front()),
+                *least == *most ? "" : fmt::format("{} to {}", Thousands(*least), Thousands(*most)));
+  }
+  if (report.trace.has_value()) {
+    out += Card("utilisation", Percent(Utilisation(report)), "of the peak multiply-accumulates");
+  }
+  if (report.machine.has_value()) {
+    const auto host = std::count_if(report.kernels.begin(), report.kernels.end(),
+                                    [](const KernelInfo& kernel) { return kernel.on_host(); });
+    out += Card("on the host", Percent(HostShare(report), 2),
+                fmt::format("{} of {} kernels, by operations", host, report.kernels.size()));
+  }
+  if (report.compared_images > 0) {
+    const bool same = report.different_images == 0;
+    out += Card("cycle against functional", same ? "equal" : "different",
+                same ? fmt::format("bit for bit on {} images", report.compared_images)
+                     : fmt::format("{} of {} images", report.different_images, report.compared_images),
+                same ? "good" : "bad");
+  }
+  if (report.images_run > 0 && report.run_seconds > 0) {
+    out += Card("simulation speed",
+                fmt::format("{:.0f} images/s", static_cast<double>(report.images_run) / report.run_seconds),
+                fmt::format("{} level, {} images", report.level, Thousands(report.images_run)));
+  }
+  return out + "</div>";
+}
+
+std::string Setting(std::string_view key, std::string_view value) {
+  return value.empty() ? "" : fmt::format("<dt>{}</dt><dd>{}</dd>", EscapeHtml(key), EscapeHtml(value));
+}
+
+std::string Settings(const RunReport& report) {
+  std::string out = "<h2>What ran</h2><dl>";
+  out += Setting("network", report.model.source);
+  out += Setting("size", fmt::format("{} operators, {} parameters, {}", Thousands(report.model.nodes),
+                                     Thousands(report.model.parameters),
+                                     Metric(static_cast<double>(report.model.macs), "multiply-accumulates an image")));
+  out += Setting("input", report.model.input);
+  out += Setting("output", report.model.output);
+  if (report.machine.has_value()) {
+    out += Setting("accelerator", fmt::format("{} (family {}), {}", report.machine->name, report.machine->family,
+                                              report.machine->source));
+    out += Setting("peak", fmt::format("{:g} multiply-accumulates a cycle", report.machine->peak_macs_per_cycle));
+    const Cost& cost = report.machine->cost;
+    if (cost.multipliers >= 0) out += Setting("multipliers", Thousands(cost.multipliers));
+    if (cost.on_chip_memory_bits >= 0) out += Setting("on-chip memory", Bytes(cost.on_chip_memory_bits / 8));
+    if (cost.area_square_micrometres >= 0) {
+      out += Setting("area", fmt::format("{:.3f} mm² ({})", cost.area_square_micrometres * 1e-6, cost.source));
+    }
+    out += Setting("memory image", fmt::format("constants {}, activations {} at their peak",
+                                               Bytes(report.constant_bytes), Bytes(report.activation_bytes)));
+  }
+  if (!report.data.source.empty()) {
+    out += Setting(
+        "data", fmt::format("{}, {} images ({})", report.data.source, Thousands(report.data.images), report.data.kind));
+    out += Setting("preprocessing", report.data.preprocess);
+  }
+  if (report.quantisation.has_value()) {
+    out += Setting("quantisation", fmt::format("recipe {}, calibrated on {}", report.quantisation->recipe,
+                                               report.quantisation->calibration));
+  }
+  if (report.agreement.has_value()) {
+    out +=
+        Setting("agreement", fmt::format("fp32 and quantised name the same class on {}", OfImages(*report.agreement)));
+  }
+  for (const std::string& note : report.notes) out += Setting("note", note);
+  return out + "</dl>";
+}
+
+std::string KernelTable(const RunReport& report) {
+  const std::vector<KernelRow> rows = KernelRows(report);
+  std::string out = R"(<h2>Kernels</h2><div class="scroll"><table><thead><tr><th class="n">#</th><th>kernel</th>)"
+                    R"(<th>operation</th><th>unit</th><th class="n">MACs</th>)";
+  if (!rows.empty()) {
+    out += R"(<th class="n">cycles</th><th>share of time</th><th class="n"></th><th class="n">utilisation</th>)";
+  }
+  out += R"(<th class="n">bound</th><th class="n">gap</th></tr></thead><tbody>)";
+  double largest = 0;
+  for (const KernelRow& row : rows) largest = std::max(largest, row.share);
+  for (size_t k = 0; k < report.kernels.size(); ++k) {
+    const KernelInfo& kernel = report.kernels[k];
+    const Certificate& proof = kernel.certificate;
+    out += fmt::format(
+        R"(<tr{}><td class="n">{}</td><td class="name">{}</td><td>{}</td><td>{}</td><td class="n">{}</td>)",
+        kernel.on_host() ? R"( class="host")" : "", k, EscapeHtml(kernel.name), EscapeHtml(kernel.operation),
+        EscapeHtml(kernel.unit), kernel.macs > 0 ? Thousands(kernel.macs) : "");
+    if (!rows.empty() && kernel.on_host()) {
+      out += R"(<td></td><td></td><td></td><td></td>)";
+    } else if (!rows.empty()) {
+      const KernelRow& row = rows[k];
+      out += fmt::format(R"(<td class="n">{}</td><td>{}</td><td class="n">{}</td><td class="n">{}</td>)",
+                         Thousands(row.cycles),
+                         html::ShareBar(largest > 0 ? row.share / largest : 0, html::UnitClass(report, kernel.unit)),
+                         Percent(row.share), kernel.macs > 0 ? Percent(row.utilisation) : "");
+    }
+    const bool proved = proof.lower_bound > 0;
+    out += fmt::format(R"(<td class="n" title="{}">{}</td><td class="n">{}</td></tr>)", EscapeHtml(proof.bound_from),
+                       proved ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "",
+                       !proved         ? ""
+                       : proof.optimal ? "optimal"
+                                       : Percent(proof.gap()));
+  }
+  out += "</tbody></table></div>";
+  if (!rows.empty()) {
+    out +=
+        R"(<p class="note">Kernels overlap in time: each is charged the cycles by which it moved the end of the run, so )"
+        R"(that the shares sum to the whole. Utilisation is multiply-accumulates done over those possible in that )"
+        R"(time. The bound is a proved least number of cycles for the kernel's schedule; the gap is how far the )"
+        R"(schedule that was chosen lies above it.</p>)";
+  }
+  return out;
+}
+
+std::string UnitTable(const Trace& trace) {
+  std::string out = R"(<div class="scroll"><table><thead><tr><th>unit</th><th class="n">busy cycles</th>)"
+                    R"(<th class="n">busy</th><th class="n">waiting</th><th class="n">bytes read</th>)"
+                    R"(<th class="n">bytes written</th></tr></thead><tbody>)";
+  for (const UnitTrace& unit : trace.units) {
+    int64_t waiting = 0;
+    for (const auto& [cause, cycles] : unit.stall_cycles) waiting += cycles;
+    const double all = static_cast<double>(std::max<int64_t>(trace.cycles, 1));
+    out += fmt::format(
+        R"(<tr><td>{}</td><td class="n">{}</td><td class="n">{}</td><td class="n">{}</td>)"
+        R"(<td class="n">{}</td><td class="n">{}</td></tr>)",
+        EscapeHtml(unit.name), Thousands(unit.busy_cycles), Percent(static_cast<double>(unit.busy_cycles) / all),
+        Percent(static_cast<double>(waiting) / all), Thousands(unit.bytes_read), Thousands(unit.bytes_written));
+  }
+  return out + "</tbody></table></div>";
+}
+
+std::string HostKernels(const RunReport& report) {
+  std::string rows;
+  for (const KernelInfo& kernel : report.kernels) {
+    if (!kernel.on_host()) continue;
+    rows += fmt::format(R"(<tr><td class="name">{}</td><td>{}</td><td class="n">{}</td><td>{}</td></tr>)",
+                        EscapeHtml(kernel.name), EscapeHtml(kernel.operation), Thousands(kernel.operations),
+                        EscapeHtml(kernel.host_reason));
+  }
+  std::string out = "<h2>On the host</h2>";
+  if (rows.empty()) return out + "<p>Nothing: every kernel runs on the accelerator.</p>";
+  return out +
+         R"(<div class="scroll"><table><thead><tr><th>kernel</th><th>operation</th><th class="n">operations</th>)"
+         R"(<th>because</th></tr></thead><tbody>)" +
+         rows + "</tbody></table></div>";
+}
+
+}  // namespace
+
+std::string ToHtml(const RunReport& report) {
+  const std::string model = EscapeHtml(report.model.name);
+  const std::string machine = report.machine.has_value() ? EscapeHtml(report.machine->name) : "the reference";
+  std::string out = fmt::format(
+      R"(<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"/><meta name="viewport" content="width=device-width, initial-scale=1"/>
+<title>{0} on {1}</title><style>{2}</style></head><body><main>
+<h1>{0} <span class="on">on</span> {1}</h1>
+)",
+      model, machine, html::Style());
+  out += Cards(report) + "\n" + Settings(report) + "\n";
+  if (report.trace.has_value()) out += "<h2>Timeline</h2>\n" + html::Timeline(report) + "\n";
+  if (!report.kernels.empty()) out += KernelTable(report) + "\n";
+  if (report.trace.has_value() && !report.trace->units.empty()) {
+    out += "<h2>Units</h2>\n" + html::Stalls(*report.trace) + "\n" + UnitTable(*report.trace) + "\n";
+  }
+  if (report.machine.has_value()) {
+    out += HostKernels(report) + "\n";
+    out += fmt::format("<h2>Design point</h2><details><summary>all parameters</summary><pre>{}</pre></details>\n",
+                       EscapeLines(report.machine->description));
+  }
+  return out + "<footer>Written by kiln run.</footer></main></body></html>\n";
+}
+
+}  // namespace kiln

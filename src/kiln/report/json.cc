@@ -1,0 +1,139 @@
+#include <nlohmann/json.hpp>
+
+#include "kiln/report/chrome_trace.h"
+#include "kiln/report/run_report.h"
+
+namespace kiln {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string Dump(const Json& json) {
+  // Names come from outside and need not be UTF-8.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json Accuracy(const std::optional<AccuracyReport>& accuracy) {
+  if (!accuracy.has_value()) return nullptr;
+  return {{"images", accuracy->images}, {"correct", accuracy->correct}, {"top1", accuracy->top1()}};
+}
+
+Json Kernels(const RunReport& report) {
+  Json out = Json::array();
+  const std::vector<KernelRow> rows = KernelRows(report);
+  for (size_t k = 0; k < report.kernels.size(); ++k) {
+    const KernelInfo& kernel = report.kernels[k];
+    Json json = {{"name", kernel.name}, {"operation", kernel.operation},
+                 {"unit", kernel.unit}, {"source_nodes", kernel.source_nodes},
+                 {"macs", kernel.macs}, {"operations", kernel.operations}};
+    json["host_reason"] = kernel.on_host() ? Json(kernel.host_reason) : Json(nullptr);
+    if (!rows.empty()) {
+      json["cycles"] = rows[k].cycles;
+      json["share"] = rows[k].share;
+      json["utilisation"] = rows[k].utilisation;
+    }
+    const Certificate& proof = kernel.certificate;
+    if (!kernel.on_host()) {
+      json["certificate"] = {{"cost", proof.cost}, {"lower_bound", proof.lower_bound},
+                             {"gap", proof.gap()}, {"optimal", proof.optimal},
+                             {"unit", proof.unit}, {"bound_from", proof.bound_from}};
+    }
+    out.push_back(std::move(json));
+  }
+  return out;
+}
+
+Json Units(const Trace& trace) {
+  Json out = Json::array();
+  for (const UnitTrace& unit : trace.units) {
+    out.push_back({{"name", unit.name},
+                   {"busy_cycles", unit.busy_cycles},
+                   {"stall_cycles", Json(unit.stall_cycles)},
+                   {"bytes_read", unit.bytes_read},
+                   {"bytes_written", unit.bytes_written}});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string ToJson(const RunReport& report) {
+  Json json;
+  json["kiln_report"] = 1;
+  json["model"] = {{"name", report.model.name},    {"source", report.model.source},
+                   {"nodes", report.model.nodes},  {"parameters", report.model.parameters},
+                   {"macs", report.model.macs},    {"input", report.model.input},
+                   {"output", report.model.output}};
+  json["accelerator"] = nullptr;
+  if (report.machine.has_value()) {
+    const RunReport::Machine& machine = *report.machine;
+    json["accelerator"] = {{"name", machine.name},
+                           {"family", machine.family},
+                           {"source", machine.source},
+                           {"peak_macs_per_cycle", machine.peak_macs_per_cycle},
+                           {"description", machine.description}};
+  }
+  json["data"] = {{"source", report.data.source},
+                  {"kind", report.data.kind},
+                  {"preprocess", report.data.preprocess},
+                  {"images", report.data.images}};
+  json["quantisation"] = nullptr;
+  if (report.quantisation.has_value()) {
+    json["quantisation"] = {{"recipe", report.quantisation->recipe},
+                            {"calibration", report.quantisation->calibration},
+                            {"format", report.quantisation->format}};
+  }
+  json["accuracy"] = {{"fp32", Accuracy(report.fp32)},
+                      {"quantised", Accuracy(report.quantised)},
+                      {"agreement", Accuracy(report.agreement)}};
+  json["run"] = {{"level", report.level}, {"images", report.images_run}, {"seconds", report.run_seconds}};
+  json["cycles_per_image"] = report.cycles_per_image;
+  json["utilisation"] = report.trace.has_value() ? Json(Utilisation(report)) : Json(nullptr);
+  json["levels_compared"] = {{"images", report.compared_images}, {"different", report.different_images}};
+  json["host_share"] = HostShare(report);
+  json["memory"] = {{"constant_bytes", report.constant_bytes}, {"activation_bytes", report.activation_bytes}};
+  json["kernels"] = Kernels(report);
+  json["units"] = report.trace.has_value() ? Units(*report.trace) : Json::array();
+  json["notes"] = report.notes;
+  return Dump(json);
+}
+
+std::string ToChromeTrace(const Trace& trace, const std::vector<KernelInfo>& kernels) {
+  const auto name_of = [&](int kernel) -> Json {
+    return kernel >= 0 && static_cast<size_t>(kernel) < kernels.size() ? kernels[static_cast<size_t>(kernel)].name
+                                                                       : "kernel " + std::to_string(kernel);
+  };
+  Json events = Json::array();
+  const auto name_thread = [&](int thread, const std::string& name) {
+    events.push_back({{"ph", "M"}, {"pid", 1}, {"tid", thread}, {"name", "thread_name"}, {"args", {{"name", name}}}});
+  };
+  name_thread(0, "kernels");
+  for (size_t u = 0; u < trace.units.size(); ++u) name_thread(static_cast<int>(u) + 1, trace.units[u].name);
+  // Kernels overlap, and slices of one thread must nest: begin and end stand as an asynchronous pair.
+  for (const KernelTrace& kernel : trace.kernels) {
+    for (const bool begin : {true, false}) {
+      events.push_back({{"ph", begin ? "b" : "e"},
+                        {"cat", "kernel"},
+                        {"id", kernel.kernel},
+                        {"pid", 1},
+                        {"tid", 0},
+                        {"ts", begin ? kernel.begin : kernel.end},
+                        {"name", name_of(kernel.kernel)}});
+    }
+  }
+  for (const Span& span : trace.spans) {
+    events.push_back({{"ph", "X"},
+                      {"pid", 1},
+                      {"tid", span.unit + 1},
+                      {"ts", span.begin},
+                      {"dur", span.end - span.begin},
+                      {"name", name_of(span.kernel)}});
+  }
+  Json json;
+  json["displayTimeUnit"] = "ns";
+  json["otherData"] = {{"time_unit", "cycles"}, {"cycles", trace.cycles}};
+  json["traceEvents"] = std::move(events);
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace kiln

@@ -1,0 +1,184 @@
+#include "kiln/report/run_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kiln/report/text.h"
+
+namespace kiln {
+namespace {
+
+std::string AccuracyText(const AccuracyReport& accuracy) {
+  return fmt::format("{}  ({} of {})", Percent(accuracy.top1(), 2), Thousands(accuracy.correct),
+                     Thousands(accuracy.images));
+}
+
+// "key          value" lines; further lines under the same key leave it blank.
+class Lines {
+ public:
+  void Add(std::string_view key, std::string_view text) { text_ += fmt::format("{:<12} {}\n", key, CleanUtf8(text)); }
+  void Blank() { text_ += '\n'; }
+  std::string Take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+std::string KernelTable(const RunReport& report, int top) {
+  const std::vector<KernelRow> rows = KernelRows(report);
+  if (rows.empty()) return "";
+  std::vector<KernelRow> slowest;
+  for (const KernelRow& row : rows) {
+    if (row.cycles > 0) slowest.push_back(row);
+  }
+  std::stable_sort(slowest.begin(), slowest.end(),
+                   [](const KernelRow& a, const KernelRow& b) { return a.cycles > b.cycles; });
+  Table table;
+  table.Column("kernel").Column("operation").Column("unit").Right("cycles").Right("share").Right("utilisation");
+  table.Right("bound").Right("gap");
+  int64_t rest_cycles = 0;
+  double rest_share = 0;
+  for (size_t i = 0; i < slowest.size(); ++i) {
+    const KernelRow& row = slowest[i];
+    if (static_cast<int>(i) >= top) {
+      rest_cycles += row.cycles;
+      rest_share += row.share;
+      continue;
+    }
+    const KernelInfo& kernel = report.kernels[static_cast<size_t>(row.kernel)];
+    const Certificate& proof = kernel.certificate;
+    table.Row({Shorten(kernel.name, 36), Shorten(kernel.operation, 44), kernel.unit, Thousands(row.cycles),
+               Percent(row.share), kernel.macs > 0 ? Percent(row.utilisation) : "-",
+               proof.lower_bound > 0 ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "-",
+               proof.lower_bound > 0 ? (proof.optimal ? "optimal" : Percent(proof.gap())) : "-"});
+  }
+  if (rest_cycles > 0) {
+    table.Row({fmt::format("{} others", slowest.size() - static_cast<size_t>(top)), "", "", Thousands(rest_cycles),
+               Percent(rest_share), "", "", ""});
+  }
+  return table.ToString();
+}
+
+std::string HostTable(const RunReport& report) {
+  Table table;
+  table.Column("on the host").Column("operation").Right("operations").Column("because");
+  for (const KernelInfo& kernel : report.kernels) {
+    if (!kernel.on_host()) continue;
+    table.Row(
+        {Shorten(kernel.name, 36), Shorten(kernel.operation, 44), Thousands(kernel.operations), kernel.host_reason});
+  }
+  return table.empty() ? "" : table.ToString();
+}
+
+}  // namespace
+
+std::vector<KernelRow> KernelRows(const RunReport& report) {
+  std::vector<KernelRow> rows;
+  if (!report.trace.has_value()) return rows;
+  const Trace& trace = *report.trace;
+  for (size_t k = 0; k < report.kernels.size(); ++k) rows.push_back({.kernel = static_cast<int>(k)});
+  int64_t front = 0;
+  for (const KernelTrace& kernel : trace.kernels) {
+    if (kernel.kernel < 0 || static_cast<size_t>(kernel.kernel) >= rows.size()) continue;
+    KernelRow& row = rows[static_cast<size_t>(kernel.kernel)];
+    row.cycles += std::max<int64_t>(0, kernel.end - front);
+    front = std::max(front, kernel.end);
+  }
+  const double peak = report.machine.has_value() ? report.machine->peak_macs_per_cycle : 0;
+  for (KernelRow& row : rows) {
+    if (trace.cycles > 0) row.share = static_cast<double>(row.cycles) / static_cast<double>(trace.cycles);
+    if (row.cycles > 0 && peak > 0) {
+      const int64_t macs = report.kernels[static_cast<size_t>(row.kernel)].macs;
+      row.utilisation = static_cast<double>(macs) / (static_cast<double>(row.cycles) * peak);
+    }
+  }
+  return rows;
+}
+
+double HostShare(const RunReport& report) {
+  int64_t all = 0, host = 0;
+  for (const KernelInfo& kernel : report.kernels) {
+    all += kernel.operations;
+    if (kernel.on_host()) host += kernel.operations;
+  }
+  return all == 0 ? 0 : static_cast<double>(host) / static_cast<double>(all);
+}
+
+double Utilisation(const RunReport& report) {
+  if (!report.trace.has_value() || !report.machine.has_value()) return 0;
+  const double possible = static_cast<double>(report.trace->cycles) * report.machine->peak_macs_per_cycle;
+  int64_t macs = 0;
+  for (const KernelInfo& kernel : report.kernels) macs += kernel.on_host() ? 0 : kernel.macs;
+  return possible > 0 ? static_cast<double>(macs) / possible : 0;
+}
+
+std::string ToText(const RunReport& report, int top) {
+  Lines lines;
+  lines.Add("model",
+            fmt::format("{}: {} parameters, {}, {} -> {}", report.model.source, Thousands(report.model.parameters),
+                        Metric(static_cast<double>(report.model.macs), "multiply-accumulates"), report.model.input,
+                        report.model.output));
+  if (report.machine.has_value()) {
+    lines.Add("accelerator", fmt::format("{} ({}): {:g} multiply-accumulates a cycle", report.machine->name,
+                                         report.machine->family, report.machine->peak_macs_per_cycle));
+  }
+  if (!report.data.source.empty()) {
+    lines.Add("data", fmt::format("{}: {} images ({}), preprocess {}", report.data.source,
+                                  Thousands(report.data.images), report.data.kind, report.data.preprocess));
+  }
+  if (report.quantisation.has_value()) {
+    lines.Add("quantised", fmt::format("recipe {}, calibrated on {}", report.quantisation->recipe,
+                                       report.quantisation->calibration));
+  }
+  for (const std::string& note : report.notes) lines.Add("note", note);
+  lines.Blank();
+  const std::string quantised_name = report.quantisation.has_value() ? report.quantisation->format : "quantised";
+  if (report.fp32.has_value()) lines.Add("accuracy", fmt::format("{:<9} {}", "fp32", AccuracyText(*report.fp32)));
+  if (report.quantised.has_value()) {
+    std::string text = fmt::format("{:<9} {}", quantised_name, AccuracyText(*report.quantised));
+    if (report.fp32.has_value()) {
+      text += fmt::format("  {:+.2f} points", 100 * (report.quantised->top1() - report.fp32->top1()));
+    }
+    lines.Add(report.fp32.has_value() ? "" : "accuracy", text);
+  }
+  if (report.agreement.has_value()) {
+    lines.Add("agreement",
+              fmt::format("{} of {} images get the same class from fp32 and {}", Thousands(report.agreement->correct),
+                          Thousands(report.agreement->images), quantised_name));
+  }
+  if (report.images_run > 0 && report.run_seconds > 0) {
+    lines.Add("simulation", fmt::format("{} level: {} images in {:.2f} s, {:.0f} images/s", report.level,
+                                        Thousands(report.images_run), report.run_seconds,
+                                        static_cast<double>(report.images_run) / report.run_seconds));
+  }
+  if (!report.cycles_per_image.empty()) {
+    const auto [least, most] = std::minmax_element(report.cycles_per_image.begin(), report.cycles_per_image.end());
+    lines.Add("time", fmt::format("{} cycles per image{}", Thousands(*least),
+                                  *least == *most ? "" : " at least, " + Thousands(*most) + " at most"));
+    lines.Add("utilisation", fmt::format("{} of the peak", Percent(Utilisation(report))));
+  }
+  if (report.compared_images > 0) {
+    lines.Add("bits", report.different_images == 0
+                          ? fmt::format("cycle and functional level agree on {} of {} images compared",
+                                        report.compared_images, report.compared_images)
+                          : fmt::format("cycle and functional level DIFFER on {} of {} images compared",
+                                        report.different_images, report.compared_images));
+  }
+  if (report.machine.has_value()) {
+    const auto host = std::count_if(report.kernels.begin(), report.kernels.end(),
+                                    [](const KernelInfo& kernel) { return kernel.on_host(); });
+    lines.Add("host", host == 0 ? std::string("nothing: every kernel runs on the accelerator")
+                                : fmt::format("{} of {} kernels, {} of the operations", host, report.kernels.size(),
+                                              Percent(HostShare(report), 2)));
+    lines.Add("memory", fmt::format("constants {}, activations {} at their peak", Bytes(report.constant_bytes),
+                                    Bytes(report.activation_bytes)));
+  }
+  std::string out = lines.Take();
+  for (const std::string& table : {KernelTable(report, top), HostTable(report)}) {
+    if (!table.empty()) out += '\n' + table;
+  }
+  return out;
+}
+
+}  // namespace kiln

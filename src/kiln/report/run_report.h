@@ -1,0 +1,87 @@
+// Everything that one run of one network on one design point has to tell, and its three forms: text for a terminal,
+// JSON for programs, HTML for people (html.h).
+#ifndef KILN_REPORT_RUN_REPORT_H_
+#define KILN_REPORT_RUN_REPORT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kiln/targets/interface/accelerator.h"
+
+namespace kiln {
+
+// How often the network's answer was the label.
+struct AccuracyReport {
+  int64_t images = 0;
+  int64_t correct = 0;
+  double top1() const { return images == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(images); }
+};
+
+// Texts that may be empty and counts that may be 0 were not known or not asked for.
+struct RunReport {
+  struct Model {
+    std::string name, source;
+    int64_t nodes = 0, parameters = 0, macs = 0;  // after the passes; MACs of one image
+    std::string input, output;                    // "image 1x1x28x28"
+  } model;
+  struct Machine {
+    std::string name, family, source;
+    std::string description;  // Accelerator::Describe
+    double peak_macs_per_cycle = 0;
+    Cost cost;
+  };
+  std::optional<Machine> machine;  // none at the reference level
+  struct Data {
+    std::string source, kind, preprocess;
+    int64_t images = 0;  // of those in the file
+  } data;
+  struct Quantisation {
+    std::string recipe;
+    std::string calibration;  // "the first 200 images of train.gz"
+    std::string format;       // "int8", what the quantised network is called in tables
+  };
+  std::optional<Quantisation> quantisation;
+
+  std::optional<AccuracyReport> fp32, quantised;
+  std::optional<AccuracyReport> agreement;  // images on which fp32 and quantised give the same class
+
+  std::string level;       // of the run over all images
+  int64_t images_run = 0;  // at that level
+  double run_seconds = 0;  // wall time of it on the simulating machine
+  std::vector<int64_t> cycles_per_image;
+  int64_t compared_images = 0, different_images = 0;  // cycle level against functional level, bit by bit
+
+  std::vector<KernelInfo> kernels;  // of the program, in order
+  int64_t constant_bytes = 0, activation_bytes = 0;
+  std::optional<Trace> trace;  // of the first image
+  std::vector<std::string> notes;
+};
+
+// One kernel with its share of the time.
+struct KernelRow {
+  int kernel = 0;          // index into RunReport::kernels
+  int64_t cycles = 0;      // by which it moved the end of the run; kernels overlap, these sum up to the whole
+  double share = 0;        // of the trace's cycles
+  double utilisation = 0;  // multiply-accumulates done of those possible in `cycles`
+};
+
+// In program order; host kernels and kernels that the trace lacks have 0 cycles. Kernel k is charged the time from the
+// latest end of the kernels before it to its own end. Empty without a trace.
+std::vector<KernelRow> KernelRows(const RunReport& report);
+
+// Share of operations that the host does, 0 to 1.
+double HostShare(const RunReport& report);
+// Multiply-accumulates of the accelerator's kernels over what it could have done in the trace's cycles.
+double Utilisation(const RunReport& report);
+
+// For a terminal; the table of kernels holds the `top` slowest.
+std::string ToText(const RunReport& report, int top = 12);
+
+// Keys stay as they are from version to version; "kiln_report" counts the schema (1).
+std::string ToJson(const RunReport& report);
+
+}  // namespace kiln
+
+#endif  // KILN_REPORT_RUN_REPORT_H_

@@ -1,0 +1,122 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "kiln/report/chrome_trace.h"
+#include "kiln/report/html.h"
+#include "kiln/report/run_report.h"
+#include "kiln/support/file.h"
+#include "tests/report/example_report.h"
+#include "tests/report/well_formed.h"
+
+namespace kiln {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// Compares with tests/report/golden/<name>; with KILN_UPDATE_GOLDEN set, writes the file and fails, so that nobody
+// updates by accident.
+void ExpectGolden(const std::string& name, const std::string& text) {
+  const std::string path = "tests/report/golden/" + name;
+  if (std::getenv("KILN_UPDATE_GOLDEN") != nullptr) {
+    ASSERT_TRUE(WriteFile(path, text).ok());
+    FAIL() << path << " written anew; look at the difference and run again";
+  }
+  const StatusOr<std::string> golden = ReadFile(path);
+  ASSERT_TRUE(golden.ok()) << golden.status();
+  EXPECT_EQ(text, *golden) << "KILN_UPDATE_GOLDEN=1 writes it anew";
+}
+
+TEST(RunReport, TextIsStable) { ExpectGolden("run.txt", ToText(ExampleReport())); }
+TEST(RunReport, JsonIsStable) { ExpectGolden("run.json", ToJson(ExampleReport())); }
+TEST(RunReport, ChromeTraceIsStable) {
+  const RunReport report = ExampleReport();
+  ExpectGolden("trace.json", nlohmann::json::parse(ToChromeTrace(*report.trace, report.kernels)).dump(1) + "\n");
+}
+
+TEST(RunReport, KernelsAreChargedWhatTheyAdd) {
+  const RunReport report = ExampleReport();
+  const std::vector<KernelRow> rows = KernelRows(report);
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[0].cycles, 2500);
+  EXPECT_EQ(rows[1].cycles, 500);
+  EXPECT_EQ(rows[2].cycles, 0);
+  EXPECT_EQ(rows[3].cycles, 1000);
+  EXPECT_DOUBLE_EQ(rows[0].share, 0.625);
+  EXPECT_DOUBLE_EQ(rows[0].utilisation, 0.5);
+  EXPECT_DOUBLE_EQ(Utilisation(report), 26000.0 / (4000.0 * 16));
+  EXPECT_DOUBLE_EQ(HostShare(report), 160.0 / 26224);
+}
+
+// Whatever the order and overlap of kernels, their cycles sum to the latest end, and none is negative.
+TEST(RunReport, SharesSumToTheWhole) {
+  RunReport report = ExampleReport();
+  std::vector<KernelTrace>& kernels = report.trace->kernels;
+  std::sort(kernels.begin(), kernels.end(), [](const KernelTrace& a, const KernelTrace& b) { return a.end < b.end; });
+  do {
+    int64_t sum = 0;
+    for (const KernelRow& row : KernelRows(report)) {
+      EXPECT_GE(row.cycles, 0);
+      sum += row.cycles;
+    }
+    EXPECT_EQ(sum, 4000);
+  } while (std::next_permutation(kernels.begin(), kernels.end(),
+                                 [](const KernelTrace& a, const KernelTrace& b) { return a.end < b.end; }));
+}
+
+TEST(RunReport, TraceWithForeignKernelsIsSurvived) {
+  RunReport report = ExampleReport();
+  report.trace->kernels.push_back({.kernel = 99, .begin = 0, .end = 1, .macs = 0});
+  report.trace->spans.push_back({.unit = 7, .kernel = -1, .begin = 0, .end = 1});
+  EXPECT_EQ(KernelRows(report).size(), 4u);
+  EXPECT_EQ(WellFormedFault(ToHtml(report)), "");
+}
+
+TEST(Html, IsWellFormedAndComplete) {
+  const RunReport report = ExampleReport();
+  const std::string html = ToHtml(report);
+  EXPECT_EQ(WellFormedFault(html), "");
+  for (const char* name :
+       {"conv1+relu1", "pool&lt;1&gt;", "odd\xef\xbf\xbdop", "fc", "no unit computes erf", "93.00 %", "92.00 %",
+        "-1.00 points", "4,000", "input bank empty", "tiny &lt;net&gt; &amp; &quot;co&quot;"}) {
+    EXPECT_THAT(html, HasSubstr(name));
+  }
+  EXPECT_THAT(html, Not(HasSubstr("<net>")));
+  for (const char* fetched : {"<script", "http", "src=", "@import", "url("}) EXPECT_THAT(html, Not(HasSubstr(fetched)));
+}
+
+TEST(Html, TellsALessFortunateRun) {
+  RunReport report;
+  report.model.name = "m";
+  EXPECT_EQ(WellFormedFault(ToHtml(report)), "");
+  report = ExampleReport();
+  report.different_images = 1;
+  EXPECT_THAT(ToHtml(report), HasSubstr(R"(<div class="figure bad">different</div>)"));
+  EXPECT_THAT(ToText(report), HasSubstr("DIFFER on 1 of 1"));
+}
+
+// Spans a pixel apart or less are joined, so that a long trace gives a page of bounded size.
+TEST(Html, LongTracesStaySmall) {
+  RunReport report = ExampleReport();
+  report.trace->cycles = 10'000'000;
+  report.trace->spans.clear();
+  for (int64_t at = 0; at < 1'000'000; ++at) {
+    report.trace->spans.push_back({.unit = 0, .kernel = 0, .begin = at * 10, .end = at * 10 + 5});
+  }
+  EXPECT_LT(ToHtml(report).size(), 100'000u);
+}
+
+TEST(WellFormed, FindsFaults) {  // the checker itself can fail
+  EXPECT_EQ(WellFormedFault("<!DOCTYPE html>\n<a b=\"1\"><c/>x &amp; y</a>"), "");
+  for (const char* bad : {"<a>", "<a></b>", "<a b=1></a>", "<a>&</a>", "<a>&nosuch;</a>", "<a></a><b></b>", "<a",
+                          "<a>\xff</a>", "<a b=\"<\"></a>"}) {
+    EXPECT_NE(WellFormedFault(bad), "") << bad;
+  }
+}
+
+}  // namespace
+}  // namespace kiln
