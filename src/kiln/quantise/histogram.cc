@@ -1,0 +1,81 @@
+#include "kiln/quantise/histogram.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kiln {
+namespace {
+
+// Joins bins in groups of 2^shift, in place.
+void Coarsen(std::vector<int64_t>& bins, int shift) {
+  if (bins.empty()) return;
+  const int first_bits = std::min(shift, 12);  // 2^12 = kBins: all in one
+  std::vector<int64_t> joined(bins.size(), 0);
+  for (size_t i = 0; i < bins.size(); ++i) joined[i >> first_bits] += bins[i];
+  bins = std::move(joined);
+}
+
+}  // namespace
+
+static_assert(Histogram::kBins == 1 << 12);
+
+double Histogram::bin_width() const { return std::ldexp(1.0, exponent_) / kBins; }
+
+void Histogram::GrowTo(int exponent) {
+  if (exponent <= exponent_) return;
+  Coarsen(positive_, exponent - exponent_);
+  Coarsen(negative_, exponent - exponent_);
+  exponent_ = exponent;
+}
+
+void Histogram::Add(std::span<const float> values) {
+  float low = 0, high = 0;
+  int64_t finite = 0;
+  for (float x : values) {
+    if (!std::isfinite(x)) continue;
+    low = finite == 0 ? x : std::min(low, x);
+    high = finite == 0 ? x : std::max(high, x);
+    ++finite;
+  }
+  non_finite_ += static_cast<int64_t>(values.size()) - finite;
+  if (finite == 0) return;
+  min_ = count_ == 0 ? low : std::min(min_, low);
+  max_ = count_ == 0 ? high : std::max(max_, high);
+  count_ += finite;
+  int exponent = 0;
+  std::frexp(std::max(-low, high), &exponent);  // largest magnitude < 2^exponent
+  if (low != 0 || high != 0) GrowTo(exponent);
+  if (low < 0 && negative_.empty()) negative_.resize(kBins);
+  if (high > 0 && positive_.empty()) positive_.resize(kBins);
+  const float bins_per_unit = std::ldexp(1.0f, 12 - exponent_);
+  for (float x : values) {
+    if (!std::isfinite(x)) continue;
+    if (x > 0) {
+      ++positive_[static_cast<size_t>(x * bins_per_unit)];
+    } else if (x < 0) {
+      ++negative_[static_cast<size_t>(-x * bins_per_unit)];
+    } else {
+      ++zeros_;
+    }
+  }
+}
+
+void Histogram::Merge(const Histogram& other) {
+  non_finite_ += other.non_finite_;
+  if (other.count_ == 0) return;
+  min_ = count_ == 0 ? other.min_ : std::min(min_, other.min_);
+  max_ = count_ == 0 ? other.max_ : std::max(max_, other.max_);
+  count_ += other.count_;
+  zeros_ += other.zeros_;
+  GrowTo(other.exponent_);
+  const int shift = std::min(exponent_ - other.exponent_, 12);
+  const auto add = [shift](std::vector<int64_t>& to, const std::vector<int64_t>& from) {
+    if (from.empty()) return;
+    if (to.empty()) to.resize(kBins);
+    for (size_t i = 0; i < from.size(); ++i) to[i >> shift] += from[i];
+  };
+  add(positive_, other.positive_);
+  add(negative_, other.negative_);
+}
+
+}  // namespace kiln
