@@ -29,6 +29,9 @@ enum class ElementType {
 int SizeOf(ElementType type);
 std::string_view NameOf(ElementType type);  // "f32", "f64", "f16", "bf16", "i8", ..., "u64", "bool", "string"
 std::optional<ElementType> FindElementType(std::string_view name);
+// To and from the numbers of ONNX's TensorProto.DataType, which also stand in Cast's attribute `to`.
+std::optional<ElementType> FindElementTypeByOnnxCode(int64_t code);
+int64_t OnnxCodeOf(ElementType type);
 inline bool IsFloat(ElementType t) { return t <= ElementType::kBfloat16; }
 inline bool IsInteger(ElementType t) { return t >= ElementType::kInt8 && t <= ElementType::kUint64; }
 

@@ -1,0 +1,91 @@
+// Shape rules of the operators of already quantised networks: ONNX's QDQ and integer operators, and QONNX.
+#include "kiln/ir/shape_rules.h"
+
+namespace kiln::shape_rules {
+namespace {
+
+// Scale (and zero point, when there) of QuantizeLinear and DequantizeLinear: one number, one an index of `axis`, or one
+// a block of `block_size` along it.
+Status CheckScale(Context& c) {
+  const Shape* x = c.ShapeOf(0);
+  const Shape* scale = c.ShapeOf(1);
+  const Shape* zero = c.ShapeOf(2);
+  if (scale != nullptr && zero != nullptr && scale->IsKnown() && zero->IsKnown() && *scale != *zero) {
+    return c.Error(fmt::format("scale {} and zero point {} differ in shape", scale->ToString(), zero->ToString()), "");
+  }
+  const int64_t block = c.Int("block_size", 0);
+  if (block < 0) return c.Error(fmt::format("block_size is {}", block), "0 or more");
+  if (x == nullptr || scale == nullptr || !scale->IsKnown()) return OkStatus();
+  const bool one = scale->rank() == 0 || (scale->rank() == 1 && (*scale)[0] == 1);
+  if (one && block == 0) return OkStatus();
+  KILN_ASSIGN_OR_RETURN(const int axis, c.Axis(c.Int("axis", 1), x->rank()));
+  if (block == 0) {
+    if (scale->rank() == 1 && ((*x)[axis] < 0 || (*x)[axis] == (*scale)[0])) return OkStatus();
+    return c.Error(fmt::format("the scale has shape {}", scale->ToString()),
+                   fmt::format("one number, or one for each of axis {} of {}", axis, x->ToString()));
+  }
+  bool fits = scale->rank() == x->rank();
+  for (int i = 0; fits && i < x->rank(); ++i) {
+    const int64_t dim = (*x)[i];
+    fits = dim < 0 || (*scale)[i] == (i == axis ? dim / block + (dim % block != 0 ? 1 : 0) : dim);
+  }
+  if (fits) return OkStatus();
+  return c.Error(fmt::format("the scale has shape {}", scale->ToString()),
+                 fmt::format("one number a block of {} along axis {} of {}", block, axis, x->ToString()));
+}
+
+// Operands [1, count] broadcast to operand 0.
+Status CheckBroadcastToInput(Context& c, int count) {
+  const Shape* x = c.ShapeOf(0);
+  for (int i = 1; i <= count; ++i) {
+    const Shape* operand = c.ShapeOf(i);
+    // A list of one fits a scalar as well.
+    if (x == nullptr || operand == nullptr || CheckedNumElements(*operand) == 1 || BroadcastsTo(*operand, *x)) continue;
+    return c.Error(
+        fmt::format("operand {} of shape {} does not broadcast to {}", i, operand->ToString(), x->ToString()),
+        "one number, or dimensions that fit from the last axis");
+  }
+  return SameShape(c);
+}
+
+}  // namespace
+
+Status InferQuantizeLinear(Context& c) {
+  ElementType element = ElementType::kUint8;
+  const int64_t code = c.Int("output_dtype", 0);
+  if (code != 0) {
+    const auto asked = FindElementTypeByOnnxCode(code);
+    if (!asked.has_value() || !IsInteger(*asked) || SizeOf(*asked) > 2) {
+      return c.Error(fmt::format("output_dtype is {}", code), "an integer type of 8 or 16 bits");
+    }
+    element = *asked;
+  }
+  if (c.Has(2)) {
+    const ElementType zero = c.node().operand(2)->element();
+    if (code != 0 && zero != element) {
+      return c.Error(fmt::format("output_dtype {} differs from the zero point's {}", NameOf(element), NameOf(zero)),
+                     "");
+    }
+    element = zero;
+  }
+  c.SetElement(0, element);
+  KILN_RETURN_IF_ERROR(CheckScale(c));
+  return SameShape(c);
+}
+
+Status InferDequantizeLinear(Context& c) {
+  KILN_RETURN_IF_ERROR(CheckScale(c));
+  return SameShape(c);
+}
+
+Status InferDynamicQuantizeLinear(Context& c) {
+  c.SetShape(1, Shape{});
+  c.SetShape(2, Shape{});
+  return SameShape(c);
+}
+
+Status InferQuant(Context& c) { return CheckBroadcastToInput(c, 3); }
+Status InferBipolarQuant(Context& c) { return CheckBroadcastToInput(c, 1); }
+Status InferTrunc(Context& c) { return CheckBroadcastToInput(c, 4); }
+
+}  // namespace kiln::shape_rules
