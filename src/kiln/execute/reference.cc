@@ -1,0 +1,245 @@
+#include "kiln/execute/reference.h"
+
+#include <array>
+#include <map>
+#include <optional>
+
+#include "kiln/execute/reference_kernels.h"
+
+namespace kiln {
+namespace reference {
+namespace {
+
+constexpr int64_t kMaxResultBytes = int64_t{1} << 32;
+constexpr int64_t kMaxListLength = 1 << 16;
+
+constexpr Kernel kKernels[] = {
+#define KILN_OPERATOR(id, text, domain, onnx, least, most, results, traits) KernelOf<Op::k##id>::kFunction,
+#include "kiln/ir/operators.def"
+#undef KILN_OPERATOR
+};
+
+bool IsHalf(ElementType type) { return type == ElementType::kFloat16 || type == ElementType::kBfloat16; }
+
+// The operand whose element type the first result has.
+int TypeGivingOperand(Op op) {
+  switch (op) {
+    case Op::kWhere:
+    case Op::kDequantizeLinear:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+// Moves strings as numbers: each different string is known by its index, and what a kernel moves are the indices.
+class StringTable {
+ public:
+  StringTable() { IndexOf(""); }  // index 0, what kernels fill with
+  Tensor Encode(const Tensor& strings) {
+    Tensor out(ElementType::kInt64, strings.shape());
+    for (int64_t i = 0; i < strings.size(); ++i) {
+      Elements<int64_t>(out)[i] = IndexOf(strings.strings()[static_cast<size_t>(i)]);
+    }
+    return out;
+  }
+  Tensor Decode(const Tensor& indices) const {
+    std::vector<std::string> out;
+    out.reserve(static_cast<size_t>(indices.size()));
+    for (int64_t index : indices.data<int64_t>()) out.push_back(texts_[static_cast<size_t>(index)]);
+    return Tensor::OfStrings(indices.shape(), std::move(out));
+  }
+
+ private:
+  int64_t IndexOf(const std::string& text) {
+    const auto [it, is_new] = index_.emplace(text, static_cast<int64_t>(texts_.size()));
+    if (is_new) texts_.push_back(text);
+    return it->second;
+  }
+  std::map<std::string, int64_t> index_;
+  std::vector<std::string> texts_;
+};
+
+bool MovesStrings(Op op) { return InfoOf(op).Has(kMovesData) || op == Op::kWhere; }
+
+// Whether operand i is of the type the operator works on, rather than a shape, an axis or a condition.
+bool HoldsData(Op op, int i) {
+  switch (op) {
+    case Op::kConcat:
+    case Op::kEqual:
+      return true;
+    case Op::kWhere:
+      return i >= 1;
+    case Op::kPad:
+      return i == 0 || i == 2;
+    default:
+      return i == 0;
+  }
+}
+
+KernelResult EvaluateOnStrings(const KernelCall& call, Kernel kernel) {
+  const Op op = call.node.op();
+  if (!MovesStrings(op) && op != Op::kEqual) return call.UnsupportedType(0);
+  StringTable table;
+  std::vector<Tensor> encoded(call.operands.size());
+  std::vector<const Tensor*> operands(call.operands.begin(), call.operands.end());
+  for (int i = 0; i < call.num_operands(); ++i) {
+    if (!call.Has(i)) continue;
+    if ((call.operand(i).type() == ElementType::kString) != HoldsData(op, i)) return call.UnsupportedType(i);
+    if (!HoldsData(op, i)) continue;
+    encoded[static_cast<size_t>(i)] = table.Encode(call.operand(i));
+    operands[static_cast<size_t>(i)] = &encoded[static_cast<size_t>(i)];
+  }
+  KILN_ASSIGN_OR_RETURN(std::vector<Tensor> results, kernel(KernelCall{call.node, operands}));
+  if (MovesStrings(op)) {
+    for (Tensor& result : results) result = table.Decode(result);
+  }
+  return results;
+}
+
+KernelResult EvaluateOnHalves(const KernelCall& call, Kernel kernel) {
+  const int giving = TypeGivingOperand(call.node.op());
+  std::vector<Tensor> widened(call.operands.size());
+  std::vector<const Tensor*> operands(call.operands.begin(), call.operands.end());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i] == nullptr || !IsHalf(operands[i]->type())) continue;
+    widened[i] = CastTensor(*operands[i], ElementType::kFloat32);
+    operands[i] = &widened[i];
+  }
+  KILN_ASSIGN_OR_RETURN(std::vector<Tensor> results, kernel(KernelCall{call.node, operands}));
+  if (!call.Has(giving) || !IsHalf(call.operand(giving).type())) return results;
+  // Further results have types of their own (mask, indices, mean).
+  if (results[0].type() == ElementType::kFloat32) results[0] = CastTensor(results[0], call.operand(giving).type());
+  return results;
+}
+
+KernelResult Dispatch(const KernelCall& call, Kernel kernel) {
+  bool has_half = false, has_string = false;
+  for (const Tensor* operand : call.operands) {
+    if (operand == nullptr) continue;
+    has_half |= IsHalf(operand->type());
+    has_string |= operand->type() == ElementType::kString;
+  }
+  // These look at no element, or convert themselves.
+  const Op op = call.node.op();
+  if (op == Op::kCast || op == Op::kShape || op == Op::kSize || op == Op::kIdentity) return kernel(call);
+  if (has_string) return EvaluateOnStrings(call, kernel);
+  // Kernels that only move bytes need not widen, unless types are mixed.
+  if (has_half && !call.node.info().Has(kMovesData)) return EvaluateOnHalves(call, kernel);
+  return kernel(call);
+}
+
+}  // namespace
+
+Status KernelCall::Error(std::string_view fault, std::string_view remedy) const {
+  return ErrorAt("", node.Describe(), fault, remedy);
+}
+
+Status KernelCall::Unsupported(std::string_view fault, std::string_view remedy) const {
+  return UnsupportedAt("", node.Describe(), fault, remedy);
+}
+
+Status KernelCall::UnsupportedType(int i) const {
+  return Unsupported(fmt::format("operand {} has element type {}, for which there is no kernel", i,
+                                 Has(i) ? NameOf(operand(i).type()) : "none"),
+                     "cast it to f32 first");
+}
+
+Status KernelCall::CheckSize(ElementType type, const Shape& shape) const {
+  const std::optional<int64_t> count = CheckedNumElements(shape);
+  const int64_t element_bytes = type == ElementType::kString ? 32 : SizeOf(type);
+  if (!count.has_value() || *count > kMaxResultBytes / element_bytes) {
+    return Error(fmt::format("the result would be {} elements of {}", shape.ToString(), NameOf(type)),
+                 "results of at most 4 GiB are evaluated");
+  }
+  return OkStatus();
+}
+
+StatusOr<Tensor> KernelCall::NewTensor(ElementType type, const Shape& shape) const {
+  KILN_RETURN_IF_ERROR(CheckSize(type, shape));
+  return Tensor(type, shape);
+}
+
+StatusOr<std::vector<int64_t>> KernelCall::Ints(int i) const {
+  const Tensor& t = operand(i);
+  if (!IsInteger(t.type()) || t.shape().rank() > 1 || t.size() > kMaxListLength) {
+    return Error(fmt::format("operand {} is {} {}", i, NameOf(t.type()), t.shape().ToString()),
+                 "a list of integers stands there");
+  }
+  return t.ToInts();
+}
+
+StatusOr<double> KernelCall::Number(int i) const {
+  const Tensor& t = operand(i);
+  if (t.type() == ElementType::kString || t.size() != 1) {
+    return Error(fmt::format("operand {} is {} {}", i, NameOf(t.type()), t.shape().ToString()),
+                 "a single number stands there");
+  }
+  return t.ValueAt(0);
+}
+
+StatusOr<int> KernelCall::Axis(int64_t axis, int rank, bool with_end) const {
+  const int64_t end = rank + (with_end ? 1 : 0);
+  if (axis < -rank || axis >= end) {
+    return Error(fmt::format("axis {} is outside a tensor of rank {}", axis, rank),
+                 fmt::format("axes run from {} to {}", -rank, end - 1));
+  }
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+StatusOr<std::vector<int>> KernelCall::Axes(const std::vector<int64_t>& axes, int rank) const {
+  std::vector<bool> chosen(static_cast<size_t>(rank), false);
+  for (int64_t a : axes) {
+    KILN_ASSIGN_OR_RETURN(const int axis, Axis(a, rank));
+    if (chosen[static_cast<size_t>(axis)]) return Error(fmt::format("axis {} is named twice", axis), "name it once");
+    chosen[static_cast<size_t>(axis)] = true;
+  }
+  std::vector<int> sorted;
+  for (int axis = 0; axis < rank; ++axis) {
+    if (chosen[static_cast<size_t>(axis)]) sorted.push_back(axis);
+  }
+  return sorted;
+}
+
+Status KernelCall::RequireSameType(int i, int j) const {
+  if (operand(i).type() == operand(j).type()) return OkStatus();
+  return Error(fmt::format("operands {} and {} have element types {} and {}", i, j, NameOf(operand(i).type()),
+                           NameOf(operand(j).type())),
+               "they must have the same type");
+}
+
+}  // namespace reference
+
+bool HasReferenceKernel(Op op) { return reference::kKernels[static_cast<size_t>(op)] != nullptr; }
+
+StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node, std::span<const Tensor* const> operands) {
+  const reference::KernelCall call{node, operands};
+  const OpInfo& info = node.info();
+  const int count = call.num_operands();
+  if (count < info.min_operands || (info.max_operands >= 0 && count > info.max_operands)) {
+    return call.Error(fmt::format("{} operands", count),
+                      fmt::format("{} takes {}{}", info.id, info.min_operands,
+                                  info.max_operands < 0                    ? " or more"
+                                  : info.max_operands == info.min_operands ? ""
+                                                                           : fmt::format(" to {}", info.max_operands)));
+  }
+  for (int i = 0; i < info.min_operands; ++i) {
+    if (!call.Has(i)) return call.Error(fmt::format("operand {} is absent", i), "it is required");
+  }
+  if (info.max_operands < 0) {
+    for (int i = 0; i < count; ++i) {
+      if (!call.Has(i)) return call.Error(fmt::format("operand {} is absent", i), "it is required");
+    }
+  }
+  const reference::Kernel kernel = reference::kKernels[static_cast<size_t>(node.op())];
+  if (kernel == nullptr) return call.Unsupported("the reference level has no kernel for it", "");
+  KILN_ASSIGN_OR_RETURN(std::vector<Tensor> results, reference::Dispatch(call, kernel));
+  if (static_cast<int>(results.size()) < node.num_results()) {
+    return call.Error(fmt::format("{} results are asked for", node.num_results()),
+                      fmt::format("it gives {}", results.size()));
+  }
+  results.resize(static_cast<size_t>(node.num_results()));
+  return results;
+}
+
+}  // namespace kiln

@@ -1,0 +1,273 @@
+// What the kernels of the reference level share: how they are called, how they report, and which there are.
+#ifndef KILN_EXECUTE_REFERENCE_KERNELS_H_
+#define KILN_EXECUTE_REFERENCE_KERNELS_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fmt/format.h"
+#include "kiln/ir/graph.h"
+#include "kiln/ir/tensor.h"
+#include "kiln/support/status.h"
+
+namespace kiln::reference {
+
+using KernelResult = StatusOr<std::vector<Tensor>>;
+
+// One evaluation of one node. EvaluateNode has checked that the operands are as many as the operator table allows and
+// that those it requires are there; all else is the kernel's to check. fp16 and bf16 operands arrive as fp32.
+struct KernelCall {
+  const Node& node;
+  std::span<const Tensor* const> operands;
+
+  int num_operands() const { return static_cast<int>(operands.size()); }
+  bool Has(int i) const { return i < num_operands() && operands[static_cast<size_t>(i)] != nullptr; }
+  const Tensor& operand(int i) const {
+    KILN_CHECK(Has(i));
+    return *operands[static_cast<size_t>(i)];
+  }
+  const Attributes& attributes() const { return node.attributes(); }
+
+  Status Error(std::string_view fault, std::string_view remedy) const;
+  Status Unsupported(std::string_view fault, std::string_view remedy) const;
+  Status UnsupportedType(int operand) const;
+
+  // A zero-filled tensor, or an error when it would take more than 4 GiB.
+  StatusOr<Tensor> NewTensor(ElementType type, const Shape& shape) const;
+  // NewTensor's check alone.
+  Status CheckSize(ElementType type, const Shape& shape) const;
+  // Operand i as a short list of integers (shapes, axes, pads).
+  StatusOr<std::vector<int64_t>> Ints(int i) const;
+  // Operand i as one number of any numeric type.
+  StatusOr<double> Number(int i) const;
+  // An axis counted from either end, as 0 .. rank - 1; `rank` itself is accepted when `with_end`.
+  StatusOr<int> Axis(int64_t axis, int rank, bool with_end = false) const;
+  // Sorted axes without repetition.
+  StatusOr<std::vector<int>> Axes(const std::vector<int64_t>& axes, int rank) const;
+  // An error unless operands i and j have the same element type.
+  Status RequireSameType(int i, int j) const;
+};
+
+// The elements of a tensor of C++ type T. Booleans are read as bytes (uint8_t): what a file holds may be neither 0
+// nor 1.
+template <typename T>
+const T* Elements(const Tensor& t) {
+  return reinterpret_cast<const T*>(t.bytes());
+}
+template <typename T>
+T* Elements(Tensor& t) {
+  return reinterpret_cast<T*>(t.mutable_bytes());
+}
+
+inline std::vector<Tensor> One(Tensor t) {
+  std::vector<Tensor> out;
+  out.push_back(std::move(t));
+  return out;
+}
+
+// Calls body(T{}) with the C++ type of operand i: float and double only, and all numbers.
+template <typename Body>
+KernelResult VisitFloat(const KernelCall& call, int i, Body&& body) {
+  switch (call.operand(i).type()) {
+    case ElementType::kFloat32:
+      return body(float{});
+    case ElementType::kFloat64:
+      return body(double{});
+    default:
+      return call.UnsupportedType(i);
+  }
+}
+
+template <typename Body>
+KernelResult VisitInteger(const KernelCall& call, int i, Body&& body) {
+  switch (call.operand(i).type()) {
+    case ElementType::kInt8:
+      return body(int8_t{});
+    case ElementType::kInt16:
+      return body(int16_t{});
+    case ElementType::kInt32:
+      return body(int32_t{});
+    case ElementType::kInt64:
+      return body(int64_t{});
+    case ElementType::kUint8:
+      return body(uint8_t{});
+    case ElementType::kUint16:
+      return body(uint16_t{});
+    case ElementType::kUint32:
+      return body(uint32_t{});
+    case ElementType::kUint64:
+      return body(uint64_t{});
+    default:
+      return call.UnsupportedType(i);
+  }
+}
+
+template <typename Body>
+KernelResult VisitNumber(const KernelCall& call, int i, Body&& body) {
+  return IsFloat(call.operand(i).type()) ? VisitFloat(call, i, body) : VisitInteger(call, i, body);
+}
+
+// Calls body with an unsigned integer of the operand's element size, for kernels that only move bytes.
+template <typename Body>
+KernelResult VisitBytes(const KernelCall& call, int i, Body&& body) {
+  switch (SizeOf(call.operand(i).type())) {
+    case 1:
+      return body(uint8_t{});
+    case 2:
+      return body(uint16_t{});
+    case 4:
+      return body(uint32_t{});
+    case 8:
+      return body(uint64_t{});
+    default:
+      return call.UnsupportedType(i);
+  }
+}
+
+// Float to integer: towards zero, saturating, NaN to 0.
+template <typename T>
+T TruncateTo(double value) {
+  constexpr double kLow = static_cast<double>(std::numeric_limits<T>::min());
+  constexpr double kHigh = static_cast<double>(std::numeric_limits<T>::max());  // 2^63, 2^64 for the widest types
+  if (value != value) return 0;
+  if (value <= kLow) return std::numeric_limits<T>::min();
+  if (value >= kHigh) return std::numeric_limits<T>::max();
+  return static_cast<T>(value);
+}
+
+// Element type conversion as Cast does it, for tensors that are not strings.
+Tensor CastTensor(const Tensor& from, ElementType to);
+
+using Kernel = KernelResult (*)(const KernelCall&);
+template <Op op>
+struct KernelOf {
+  static constexpr Kernel kFunction = nullptr;
+};
+
+#define KILN_KERNEL(id)                             \
+  KernelResult id##Kernel(const KernelCall&);       \
+  template <>                                       \
+  struct KernelOf<Op::k##id> {                      \
+    static constexpr Kernel kFunction = id##Kernel; \
+  };
+
+// reference_activation.cc
+KILN_KERNEL(Relu)
+KILN_KERNEL(LeakyRelu)
+KILN_KERNEL(PRelu)
+KILN_KERNEL(Elu)
+KILN_KERNEL(Clip)
+KILN_KERNEL(Sigmoid)
+KILN_KERNEL(HardSigmoid)
+KILN_KERNEL(HardSwish)
+KILN_KERNEL(Tanh)
+KILN_KERNEL(Erf)
+KILN_KERNEL(Gelu)
+KILN_KERNEL(Softplus)
+// reference_unary.cc
+KILN_KERNEL(Sqrt)
+KILN_KERNEL(Reciprocal)
+KILN_KERNEL(Neg)
+KILN_KERNEL(Abs)
+KILN_KERNEL(Exp)
+KILN_KERNEL(Log)
+KILN_KERNEL(Sin)
+KILN_KERNEL(Cos)
+KILN_KERNEL(Floor)
+KILN_KERNEL(Ceil)
+KILN_KERNEL(Round)
+KILN_KERNEL(Sign)
+KILN_KERNEL(Not)
+// reference_arithmetic.cc
+KILN_KERNEL(Add)
+KILN_KERNEL(Sub)
+KILN_KERNEL(Mul)
+KILN_KERNEL(Div)
+KILN_KERNEL(Pow)
+KILN_KERNEL(Mod)
+KILN_KERNEL(Min)
+KILN_KERNEL(Max)
+KILN_KERNEL(Mean)
+KILN_KERNEL(Sum)
+// reference_logic.cc
+KILN_KERNEL(Equal)
+KILN_KERNEL(Greater)
+KILN_KERNEL(GreaterOrEqual)
+KILN_KERNEL(Less)
+KILN_KERNEL(LessOrEqual)
+KILN_KERNEL(And)
+KILN_KERNEL(Or)
+KILN_KERNEL(Xor)
+KILN_KERNEL(Where)
+// reference_reduce.cc
+KILN_KERNEL(ReduceMean)
+KILN_KERNEL(ReduceSum)
+KILN_KERNEL(ReduceMax)
+KILN_KERNEL(ReduceMin)
+KILN_KERNEL(ReduceProd)
+KILN_KERNEL(ArgMax)
+// reference_normalise.cc
+KILN_KERNEL(BatchNormalization)
+KILN_KERNEL(LayerNormalization)
+KILN_KERNEL(InstanceNormalization)
+KILN_KERNEL(GroupNormalization)
+KILN_KERNEL(Softmax)
+KILN_KERNEL(LogSoftmax)
+// reference_move.cc
+KILN_KERNEL(Concat)
+KILN_KERNEL(Split)
+KILN_KERNEL(Slice)
+KILN_KERNEL(Gather)
+KILN_KERNEL(Transpose)
+KILN_KERNEL(Expand)
+KILN_KERNEL(Tile)
+KILN_KERNEL(DepthToSpace)
+KILN_KERNEL(SpaceToDepth)
+// reference_pad.cc
+KILN_KERNEL(Pad)
+// reference_shape.cc
+KILN_KERNEL(Reshape)
+KILN_KERNEL(Flatten)
+KILN_KERNEL(Squeeze)
+KILN_KERNEL(Unsqueeze)
+KILN_KERNEL(Identity)
+KILN_KERNEL(Dropout)
+KILN_KERNEL(Shape)
+KILN_KERNEL(Size)
+KILN_KERNEL(ConstantOfShape)
+KILN_KERNEL(Range)
+// reference_cast.cc
+KILN_KERNEL(Cast)
+// reference_resize.cc
+KILN_KERNEL(Resize)
+// reference_pool.cc
+KILN_KERNEL(MaxPool)
+KILN_KERNEL(AveragePool)
+KILN_KERNEL(GlobalAveragePool)
+KILN_KERNEL(GlobalMaxPool)
+// reference_convolution.cc
+KILN_KERNEL(Conv)
+KILN_KERNEL(ConvTranspose)
+KILN_KERNEL(ConvInteger)
+KILN_KERNEL(QLinearConv)
+// reference_matmul.cc
+KILN_KERNEL(Gemm)
+KILN_KERNEL(MatMul)
+KILN_KERNEL(MatMulInteger)
+KILN_KERNEL(QLinearMatMul)
+// reference_quantise.cc
+KILN_KERNEL(QuantizeLinear)
+KILN_KERNEL(DequantizeLinear)
+KILN_KERNEL(DynamicQuantizeLinear)
+KILN_KERNEL(Quant)
+KILN_KERNEL(BipolarQuant)
+KILN_KERNEL(Trunc)
+
+#undef KILN_KERNEL
+
+}  // namespace kiln::reference
+
+#endif  // KILN_EXECUTE_REFERENCE_KERNELS_H_

@@ -1,0 +1,243 @@
+// Quantisation between floats and codes: ONNX's linear operators and QONNX's.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <type_traits>
+
+#include "kiln/execute/reference_broadcast.h"
+#include "kiln/execute/reference_kernels.h"
+#include "kiln/execute/reference_requantise.h"
+
+namespace kiln::reference {
+namespace {
+
+// Which scale belongs to which element of x: one for all, one for each index of an axis, or one for each block of
+// `block_size` indices of that axis (then scales have x's rank).
+class ScaleMap {
+ public:
+  static StatusOr<ScaleMap> Of(const KernelCall& call) {
+    const Shape& x = call.operand(0).shape();
+    const Tensor& scale = call.operand(1);
+    ScaleMap map;
+    if (call.Has(2) && call.operand(2).size() != scale.size()) {
+      return call.Error("scale " + scale.shape().ToString() + " and zero point " + call.operand(2).shape().ToString() +
+                            " differ in shape",
+                        "one zero point for each scale");
+    }
+    const int64_t block_size = call.attributes().Int("block_size", 0);
+    if (block_size == 0 && scale.size() == 1) return map;
+    KILN_ASSIGN_OR_RETURN(const int axis, call.Axis(call.attributes().Int("axis", 1), x.rank()));
+    map.length_ = x[axis];
+    for (int d = axis + 1; d < x.rank(); ++d) map.inner_ *= x[d];
+    if (block_size == 0) {
+      if (scale.shape() == Shape{map.length_}) {
+        map.kind_ = kAxis;
+        return map;
+      }
+      return call.Error("scale is " + scale.shape().ToString(),
+                        fmt::format("it is a scalar or holds {} numbers for axis {}", map.length_, axis));
+    }
+    if (block_size < 0 || block_size > std::max<int64_t>(map.length_, 1)) {
+      return call.Error(fmt::format("block_size is {} on an axis of {}", block_size, map.length_), "1 up to the axis");
+    }
+    map.kind_ = kBlock;
+    map.block_size_ = block_size;
+    map.blocks_ = (map.length_ + block_size - 1) / block_size;
+    Shape expected = x;
+    expected[axis] = map.blocks_;
+    if (scale.shape() == expected) return map;
+    return call.Error("scale is " + scale.shape().ToString(), "for these blocks it is " + expected.ToString());
+  }
+
+  int64_t operator()(int64_t element) const {
+    switch (kind_) {
+      case kTensor:
+        return 0;
+      case kAxis:
+        return element / inner_ % length_;
+      case kBlock:
+        return (element / inner_ / length_ * blocks_ + element / inner_ % length_ / block_size_) * inner_ +
+               element % inner_;
+    }
+    return 0;
+  }
+
+ private:
+  enum Kind { kTensor, kAxis, kBlock };
+  Kind kind_ = kTensor;
+  int64_t length_ = 1, inner_ = 1, block_size_ = 1, blocks_ = 1;
+};
+
+// The element types of codes that `output_dtype` can name, by their numbers in the ONNX file format.
+StatusOr<ElementType> CodeType(const KernelCall& call) {
+  const int64_t number = call.attributes().Int("output_dtype", 0);
+  if (call.Has(2)) return call.operand(2).type();
+  switch (number) {
+    case 0:
+    case 2:
+      return ElementType::kUint8;
+    case 3:
+      return ElementType::kInt8;
+    case 4:
+      return ElementType::kUint16;
+    case 5:
+      return ElementType::kInt16;
+    default:
+      return call.Unsupported(fmt::format("output_dtype is {}", number), "use int8, uint8, int16 or uint16");
+  }
+}
+
+// How QONNX operators round, by the attribute rounding_mode; null for an unknown name.
+using Rounding = double (*)(double);
+Rounding FindRounding(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
+  if (name == "ROUND" || name == "HALF_EVEN") return [](double v) { return std::nearbyint(v); };
+  if (name == "CEIL") return [](double v) { return std::ceil(v); };
+  if (name == "FLOOR") return [](double v) { return std::floor(v); };
+  if (name == "UP") return [](double v) { return std::copysign(std::ceil(std::abs(v)), v); };
+  if (name == "DOWN" || name == "ROUND_TO_ZERO") return [](double v) { return std::trunc(v); };
+  if (name == "HALF_UP") return [](double v) { return std::copysign(std::floor(std::abs(v) + 0.5), v); };
+  if (name == "HALF_DOWN") return [](double v) { return std::copysign(std::ceil(std::abs(v) - 0.5), v); };
+  return nullptr;
+}
+
+StatusOr<Rounding> RoundingOf(const KernelCall& call, const std::string& fallback) {
+  const std::string name = call.attributes().String("rounding_mode", fallback);
+  if (const Rounding rounding = FindRounding(name)) return rounding;
+  return call.Error("rounding_mode is '" + name + "'", "use ROUND, CEIL, FLOOR, UP, DOWN, HALF_UP or HALF_DOWN");
+}
+
+// f(x, others[0], others[1], ...) over operand 0 and the operands after it, which broadcast to it and may be of any
+// numeric type.
+template <typename F>
+KernelResult MapWithParameters(const KernelCall& call, int count, F f) {
+  const Tensor& x = call.operand(0);
+  std::vector<Tensor> parameters;
+  std::vector<Shape> shapes = {x.shape()};
+  for (int i = 1; i < count; ++i) {
+    const Tensor& p = call.operand(i);
+    if (p.type() == ElementType::kString || BroadcastShapes(x.shape(), p.shape()) != x.shape()) {
+      return call.Error(fmt::format("operand {} is {} {}", i, NameOf(p.type()), p.shape().ToString()),
+                        "numbers that broadcast to the input, " + x.shape().ToString());
+    }
+    parameters.push_back(CastTensor(p, ElementType::kFloat64));
+    shapes.push_back(p.shape());
+  }
+  return VisitFloat(call, 0, [&](auto zero) -> KernelResult {
+    using T = decltype(zero);
+    Tensor y(x.type(), x.shape());
+    const RowWalk walk(x.shape(), shapes);
+    std::vector<double> p(parameters.size());
+    walk.ForEachRow([&](int64_t first, const int64_t* offsets) {
+      for (int64_t i = 0; i < walk.row_length(); ++i) {
+        for (size_t k = 0; k < p.size(); ++k) {
+          p[k] = Elements<double>(parameters[k])[offsets[k + 1] + i * walk.row_stride(static_cast<int>(k) + 1)];
+        }
+        const double value = static_cast<double>(Elements<T>(x)[first + i]);
+        Elements<T>(y)[first + i] = static_cast<T>(f(value, p.data()));
+      }
+    });
+    return One(std::move(y));
+  });
+}
+
+}  // namespace
+
+// saturate(round_half_even(x / scale) + zero_point)
+KernelResult QuantizeLinearKernel(const KernelCall& call) {
+  Tensor x = call.operand(0);
+  const Tensor& scale = call.operand(1);
+  if (x.type() == ElementType::kInt32) x = CastTensor(x, ElementType::kFloat32);
+  if (!IsFloat(x.type())) return call.UnsupportedType(0);
+  if (!IsFloat(scale.type())) return call.UnsupportedType(1);
+  KILN_ASSIGN_OR_RETURN(const ScaleMap map, ScaleMap::Of(call));
+  KILN_ASSIGN_OR_RETURN(const ElementType type, CodeType(call));
+  CodeRange range;
+  if (!FindCodeRange(type, &range) || type == ElementType::kInt32) return call.UnsupportedType(2);
+  KILN_ASSIGN_OR_RETURN(Tensor y, call.NewTensor(type, x.shape()));
+  const bool wide = x.type() == ElementType::kFloat64;
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const int64_t s = map(i);
+    const double zero = call.Has(2) ? call.operand(2).ValueAt(s) : 0;
+    // fp32 operands divide in fp32: a tie there is a tie for everyone who computes as ONNX says.
+    const double ratio =
+        wide ? x.ValueAt(i) / scale.ValueAt(s)
+             : static_cast<double>(static_cast<float>(x.ValueAt(i)) / static_cast<float>(scale.ValueAt(s)));
+    const double code = std::nearbyint(ratio) + zero;
+    StoreCode(y, i, std::isnan(code) ? zero : std::clamp(code, range.low, range.high));
+  }
+  return One(std::move(y));
+}
+
+// (x - zero_point) * scale, of the scale's type.
+KernelResult DequantizeLinearKernel(const KernelCall& call) {
+  const Tensor& x = call.operand(0);
+  CodeRange range;
+  if (!FindCodeRange(x.type(), &range)) return call.UnsupportedType(0);
+  if (call.Has(2)) KILN_RETURN_IF_ERROR(call.RequireSameType(0, 2));
+  KILN_ASSIGN_OR_RETURN(const ScaleMap map, ScaleMap::Of(call));
+  return VisitFloat(call, 1, [&](auto zero_float) -> KernelResult {
+    using T = decltype(zero_float);
+    KILN_ASSIGN_OR_RETURN(Tensor y, call.NewTensor(call.operand(1).type(), x.shape()));
+    for (int64_t i = 0; i < x.size(); ++i) {
+      const int64_t s = map(i);
+      const int64_t zero = call.Has(2) ? call.operand(2).IntAt(s) : 0;
+      Elements<T>(y)[i] = static_cast<T>(x.IntAt(i) - zero) * Elements<T>(call.operand(1))[s];
+    }
+    return One(std::move(y));
+  });
+}
+
+// Results: uint8 codes, scale, zero point. The range is widened to hold 0.
+KernelResult DynamicQuantizeLinearKernel(const KernelCall& call) {
+  const Tensor& x = call.operand(0);
+  if (x.type() != ElementType::kFloat32) return call.UnsupportedType(0);
+  float low = 0, high = 0;
+  for (float v : x.data<float>()) {
+    low = std::min(low, v);
+    high = std::max(high, v);
+  }
+  const float scale = high > low ? (high - low) / 255 : 1.0f;  // all zeros fit any scale
+  const float zero = std::clamp(std::nearbyint(-low / scale), 0.0f, 255.0f);
+  Tensor y(ElementType::kUint8, x.shape());
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const float code = std::clamp(std::nearbyint(Elements<float>(x)[i] / scale) + zero, 0.0f, 255.0f);
+    Elements<uint8_t>(y)[i] = static_cast<uint8_t>(std::isnan(code) ? zero : code);
+  }
+  std::vector<Tensor> results = One(std::move(y));
+  results.push_back(Tensor::Scalar<float>(scale));
+  results.push_back(Tensor::Scalar<uint8_t>(static_cast<uint8_t>(zero)));
+  return results;
+}
+
+// Operands: x, scale, zero point, bit width. Rounds to the integers of that width and back.
+//   source  github.com/fastmachinelearning/qonnx, docs/qonnx-custom-ops/quant_op.md
+KernelResult QuantKernel(const KernelCall& call) {
+  const bool is_signed = call.attributes().Int("signed", 1) != 0, narrow = call.attributes().Int("narrow", 0) != 0;
+  KILN_ASSIGN_OR_RETURN(const Rounding round, RoundingOf(call, "ROUND"));
+  return MapWithParameters(call, 4, [=](double x, const double* p) {
+    const double scale = p[0], zero = p[1], bits = p[2];
+    const double low = is_signed ? -std::exp2(bits - 1) + (narrow ? 1 : 0) : 0;
+    const double high = is_signed ? std::exp2(bits - 1) - 1 : std::exp2(bits) - (narrow ? 2 : 1);
+    // The order keeps a low above high (no such code) from being undefined, as std::clamp would be.
+    const double code = round(std::max(std::min(x / scale + zero, high), low));
+    return (code - zero) * scale;
+  });
+}
+
+// scale where x / scale >= 0, -scale elsewhere.
+KernelResult BipolarQuantKernel(const KernelCall& call) {
+  return MapWithParameters(call, 2, [](double x, const double* p) { return x / p[0] >= 0 ? p[0] : -p[0]; });
+}
+
+// Operands: x, scale, zero point, input bit width, output bit width. Drops the low bits of the code.
+//   source  github.com/fastmachinelearning/qonnx, docs/qonnx-custom-ops/trunc_op.md
+KernelResult TruncKernel(const KernelCall& call) {
+  KILN_ASSIGN_OR_RETURN(const Rounding round, RoundingOf(call, "FLOOR"));
+  return MapWithParameters(call, 5, [=](double x, const double* p) {
+    const double code = std::nearbyint(x / p[0] + p[1]);
+    return (round(code / std::exp2(p[2] - p[3])) - p[1]) * p[0];
+  });
+}
+
+}  // namespace kiln::reference

@@ -1,0 +1,71 @@
+// Functions of one operand, element by element.
+#include <cmath>
+#include <type_traits>
+
+#include "kiln/execute/reference_unary_rows.h"
+
+namespace kiln::reference {
+namespace {
+
+// -x with the wrap-around of two's complement at the least integer.
+template <typename T>
+T Negate(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return -x;
+  } else {
+    return static_cast<T>(uint64_t{0} - static_cast<uint64_t>(x));
+  }
+}
+
+}  // namespace
+
+KernelResult SqrtKernel(const KernelCall& call) {
+  return MapFloats(call, [](auto x) { return std::sqrt(x); });
+}
+KernelResult ReciprocalKernel(const KernelCall& call) {
+  return MapFloats(call, [](auto x) { return 1 / x; });
+}
+KernelResult NegKernel(const KernelCall& call) {
+  return MapNumbers(call, [](auto x) { return Negate(x); });
+}
+KernelResult AbsKernel(const KernelCall& call) {
+  return MapNumbers(call, [](auto x) {
+    using T = decltype(x);
+    if constexpr (std::is_floating_point_v<T>) return std::abs(x);
+    return x < T{0} ? Negate(x) : x;
+  });
+}
+KernelResult ExpKernel(const KernelCall& call) {
+  return MapFloats(call, [](auto x) { return std::exp(x); });
+}
+KernelResult LogKernel(const KernelCall& call) {
+  return MapFloats(call, [](auto x) { return std::log(x); });
+}
+KernelResult SinKernel(const KernelCall& call) {
+  return MapFloats(call, [](auto x) { return std::sin(x); });
+}
+KernelResult CosKernel(const KernelCall& call) {
+  return MapFloats(call, [](auto x) { return std::cos(x); });
+}
+KernelResult FloorKernel(const KernelCall& call) {
+  return MapFloats(call, [](auto x) { return std::floor(x); });
+}
+KernelResult CeilKernel(const KernelCall& call) {
+  return MapFloats(call, [](auto x) { return std::ceil(x); });
+}
+// Halves go to the even neighbour.
+KernelResult RoundKernel(const KernelCall& call) {
+  return MapFloats(call, [](auto x) { return std::nearbyint(x); });
+}
+KernelResult SignKernel(const KernelCall& call) {
+  return MapNumbers(call, [](auto x) {
+    using T = decltype(x);
+    return x > T{0} ? T{1} : x < T{0} ? Negate(T{1}) : x;  // zeros and NaN stay
+  });
+}
+KernelResult NotKernel(const KernelCall& call) {
+  if (call.operand(0).type() != ElementType::kBool) return call.UnsupportedType(0);
+  return MapElements<uint8_t>(call, [](uint8_t x) { return static_cast<uint8_t>(x == 0); });
+}
+
+}  // namespace kiln::reference

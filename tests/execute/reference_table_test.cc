@@ -1,0 +1,13 @@
+#include <gtest/gtest.h>
+
+#include "kiln/execute/reference.h"
+
+namespace kiln {
+namespace {
+
+TEST(ReferenceTable, EveryOperatorHasAKernel) {
+  for (const OpInfo& info : AllOps()) EXPECT_TRUE(HasReferenceKernel(info.op)) << info.id;
+}
+
+}  // namespace
+}  // namespace kiln
