@@ -41,9 +41,9 @@ struct TensorType {
 // How hardware encodes a value: value = scale * (code - zero_point), per tensor or per index of `axis`.
 struct Quantisation {
   QuantType type;
-  int axis = -1;                     // kPerChannel: the axis that scales run along; -1 per tensor
-  std::vector<float> scales;         // one, or one per index of the axis
-  std::vector<int32_t> zero_points;  // as many as scales; all 0 when symmetric
+  int axis = -1;                          // kPerChannel: the axis that scales run along; -1 per tensor
+  std::vector<float> scales = {};         // one, or one per index of the axis
+  std::vector<int32_t> zero_points = {};  // as many as scales; all 0 when symmetric
 };
 
 class Value {

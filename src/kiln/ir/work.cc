@@ -1,0 +1,140 @@
+#include "kiln/ir/work.h"
+
+#include <algorithm>
+
+#include "kiln/ir/checked_math.h"
+#include "kiln/ir/signature.h"
+#include "kiln/ir/window.h"
+
+namespace kiln {
+namespace {
+
+// Number of elements, an unknown leading dimension taken as 1; 0 where others are unknown.
+int64_t ElementsOf(const Shape& shape) {
+  int64_t product = 1;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (shape[i] < 0 && i > 0) return 0;
+    product = SaturatingMul(product, shape[i] < 0 ? 1 : shape[i]);
+  }
+  return product;
+}
+
+int64_t ElementsOf(const Value* value) {
+  return value != nullptr && value->has_shape() ? ElementsOf(value->shape()) : 0;
+}
+
+int64_t ConvolutionMacs(const Node& node) {
+  const auto geometry = ResolveConv(node);
+  if (!geometry.ok()) return 0;
+  int64_t macs = geometry->batch < 0 ? 1 : geometry->batch;
+  for (const WindowAxis& axis : geometry->axes) {
+    const int64_t positions = geometry->transposed ? axis.input : axis.output;
+    if (positions < 0) return 0;
+    macs = SaturatingMul(SaturatingMul(macs, positions), axis.kernel);
+  }
+  // in / groups * out: both divide by groups or neither would resolve.
+  macs = SaturatingMul(macs, geometry->in_channels / geometry->groups);
+  return SaturatingMul(macs, geometry->out_channels);
+}
+
+int64_t ProductMacs(const Node& node, int a_index) {
+  const Value* a = node.operand(a_index);
+  const Value* result = node.result();
+  if (a == nullptr || result == nullptr || !a->has_shape() || a->shape().rank() == 0 || !result->has_shape()) return 0;
+  const Shape& shape = a->shape();
+  const bool transposed = node.op() == Op::kGemm && node.attributes().Int("transA", 0) != 0;
+  const int inner_axis = transposed ? 0 : shape.rank() - 1;
+  const int64_t inner = shape[inner_axis];
+  return inner < 0 ? 0 : SaturatingMul(ElementsOf(result), inner);
+}
+
+int64_t PoolOperations(const Node& node) {
+  const auto geometry = ResolvePool(node);
+  if (!geometry.ok() || geometry->channels < 0) return 0;
+  int64_t count = SaturatingMul(geometry->batch < 0 ? 1 : geometry->batch, geometry->channels);
+  for (const WindowAxis& axis : geometry->axes) {
+    if (axis.output < 0 || axis.kernel < 0) return 0;
+    count = SaturatingMul(SaturatingMul(count, axis.output), axis.kernel);
+  }
+  return count;
+}
+
+template <typename Count>
+int64_t OverParameters(const Graph& graph, Count count) {
+  int64_t sum = 0;
+  for (const Value* constant : graph.Constants()) {
+    bool computes = false;
+    for (const Node* user : constant->users()) {
+      for (int i = 0; i < user->num_operands(); ++i) {
+        const TypeSpec* spec = SignatureOf(user->op()).Operand(i);
+        computes = computes || (user->operand(i) == constant && spec != nullptr && spec->element_class != "i64" &&
+                                spec->element_class != "index");
+      }
+    }
+    if (computes) sum = SaturatingAdd(sum, count(*constant));
+  }
+  return sum;
+}
+
+}  // namespace
+
+int64_t MacsOf(const Node& node) {
+  switch (node.op()) {
+    case Op::kConv:
+    case Op::kConvTranspose:
+    case Op::kConvInteger:
+    case Op::kQLinearConv:
+      return ConvolutionMacs(node);
+    case Op::kGemm:
+    case Op::kMatMul:
+    case Op::kMatMulInteger:
+    case Op::kQLinearMatMul:
+      return ProductMacs(node, 0);
+    default:
+      return 0;
+  }
+}
+
+int64_t OperationsOf(const Node& node) {
+  const OpInfo& info = node.info();
+  if (info.Has(kMacs)) return MacsOf(node);
+  if (info.Has(kMovesData)) return 0;
+  switch (node.op()) {
+    case Op::kMaxPool:
+    case Op::kAveragePool:
+    case Op::kGlobalAveragePool:
+    case Op::kGlobalMaxPool:
+      return PoolOperations(node);
+    case Op::kShape:
+    case Op::kSize:
+    case Op::kConstantOfShape:
+    case Op::kDropout:  // the identity at inference
+      return 0;
+    case Op::kArgMax:
+    case Op::kDynamicQuantizeLinear:
+      return ElementsOf(node.operand(0));
+    default:
+      if (info.Has(kReduces)) return ElementsOf(node.operand(0));
+      return ElementsOf(node.result());
+  }
+}
+
+int64_t MacsOf(const Graph& graph) {
+  int64_t sum = 0;
+  for (const auto& node : graph.nodes()) sum = SaturatingAdd(sum, MacsOf(*node));
+  return sum;
+}
+
+int64_t ParametersOf(const Graph& graph) {
+  return OverParameters(graph, [](const Value& constant) { return constant.constant().size(); });
+}
+
+int64_t ParameterBytesOf(const Graph& graph) {
+  return OverParameters(graph, [](const Value& constant) {
+    const Tensor& tensor = constant.constant();
+    if (!constant.quantisation().has_value()) return tensor.num_bytes();
+    return CeilDiv(SaturatingMul(tensor.size(), constant.quantisation()->type.format.bits), 8);
+  });
+}
+
+}  // namespace kiln

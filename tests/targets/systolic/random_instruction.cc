@@ -1,0 +1,454 @@
+#include "tests/targets/systolic/random_instruction.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "kiln/targets/systolic/walk.h"
+
+namespace kiln::systolic {
+namespace {
+
+constexpr int kStreamAxes = kOuterLoops + 1;  // the outer loops and the innermost axis
+
+class Builder {
+ public:
+  Builder(Random& random, const Config& config) : random_(random), config_(config) {}
+
+  RandomCase Make(Opcode opcode) {
+    memory_.resize(static_cast<size_t>(Between(0, 40)));  // addresses begin somewhere
+    instruction_.opcode = opcode;
+    instruction_.after_previous = Chance(0.5);
+    if (opcode == Opcode::kVector) {
+      MakeVectorProgram();
+    } else {
+      MakeConvolution();
+      MakeTiling();
+      MakeTail();
+    }
+    return {std::move(instruction_), std::move(memory_)};
+  }
+
+ private:
+  int32_t Between(int64_t low, int64_t high) { return static_cast<int32_t>(random_.Between(low, high)); }
+  bool Chance(double p) { return random_.Uniform() < p; }
+  float Real(double low, double high) { return static_cast<float>(random_.Uniform(low, high)); }
+
+  // Room for `bytes` random bytes; now and then only extremes, which is where sums overflow.
+  uint64_t Allocate(int64_t bytes) {
+    const uint64_t base = memory_.size();
+    memory_.resize(base + static_cast<size_t>(bytes));
+    const bool extreme = Chance(0.1);
+    for (size_t i = base; i < memory_.size(); ++i) memory_[i] = extreme ? 0x80 : static_cast<uint8_t>(random_());
+    memory_.resize(memory_.size() + static_cast<size_t>(Between(0, 20)));
+    return base;
+  }
+  template <typename T>
+  void Put(uint64_t address, T value) {
+    std::memcpy(memory_.data() + address, &value, sizeof value);
+  }
+
+  // ---- matrix and depthwise
+
+  void MakeConvolution() {
+    Convolution& c = instruction_.convolution;
+    const bool depthwise = instruction_.opcode == Opcode::kDepthwise;
+    const bool product = !depthwise && Chance(0.25);
+    c.batch = Chance(0.7) ? 1 : Between(2, 3);
+    c.channels = Between(1, 3 * config_.array_rows + 1);
+    c.out_channels = depthwise ? c.channels : Between(1, 3 * config_.array_columns + 1);
+    c.width = Between(1, 12);
+    if (!product) {
+      c.height = Between(1, 9);
+      c.kernel_y = Between(1, 4);
+      c.kernel_x = Between(1, 4);
+      c.stride_y = Between(1, 3);
+      c.stride_x = Between(1, 3);
+      c.dilation_y = Chance(0.7) ? 1 : 2;
+      c.dilation_x = Chance(0.7) ? 1 : 2;
+      c.pad_top = Between(0, 2);
+      c.pad_left = Between(0, 2);
+      c.pad_code = Between(-128, 127);
+      const int32_t pad_bottom = Between(0, 2), pad_right = Between(0, 2);
+      const int32_t span_y = c.height + c.pad_top + pad_bottom - ((c.kernel_y - 1) * c.dilation_y + 1);
+      const int32_t span_x = c.width + c.pad_left + pad_right - ((c.kernel_x - 1) * c.dilation_x + 1);
+      c.out_height = std::max(span_y, 0) / c.stride_y + 1;  // a window that sticks out further reads padding
+      c.out_width = std::max(span_x, 0) / c.stride_x + 1;
+    } else {
+      c.out_width = c.width;
+    }
+
+    // A grouped convolution's groups lie side by side in one pixel.
+    const bool grouped = c.batch > 1 && Chance(0.5);
+    const int32_t gap = Chance(0.7) ? 0 : Between(1, 5);
+    c.input_column_stride = grouped ? int64_t{c.batch} * c.channels + gap : c.channels + gap;
+    c.input_row_stride = c.width * c.input_column_stride + (Chance(0.7) ? 0 : Between(1, 9));
+    c.input_batch_stride = grouped ? c.channels : c.height * c.input_row_stride;
+    c.input_base = Allocate(c.height * c.input_row_stride * c.batch);
+
+    if (depthwise) {
+      MakeDepthwiseWeights();
+    } else if (product && Chance(0.6)) {
+      MakeStridedWeights();
+    } else {
+      instruction_.tiling.packing = Chance(0.4) ? Packing::kTaps : Packing::kChannels;
+      MakeTiledWeights();
+    }
+
+    const int64_t entries = c.out_channels;
+    c.parameter_batch_stride = c.batch > 1 && Chance(0.5) ? 12 * entries : 0;
+    const int64_t sets = c.parameter_batch_stride == 0 ? 1 : c.batch;
+    c.parameters.base = Allocate(12 * entries * sets);
+    for (int64_t set = 0; set < sets; ++set) {
+      const uint64_t base = c.parameters.base + static_cast<uint64_t>(12 * entries * set);
+      for (int64_t n = 0; n < entries; ++n) {
+        const uint64_t at = base + static_cast<uint64_t>(4 * n);
+        Put<int32_t>(at, Chance(0.05) ? static_cast<int32_t>(random_()) : Between(-5000, 5000));
+        Put<float>(at + static_cast<uint64_t>(4 * entries), Real(1e-5, 1e-3));
+        Put<float>(at + static_cast<uint64_t>(8 * entries), Real(-1, 1));
+      }
+    }
+  }
+
+  void MakeTiledWeights() {
+    Convolution& c = instruction_.convolution;
+    const int64_t rows = config_.array_rows, columns = config_.array_columns;
+    c.weight_layout = WeightLayout::kTiled;
+    const Geometry g = GeometryOf(instruction_, config_);
+    const int64_t bytes = int64_t{g.column_tiles} * g.row_tiles() * rows * columns;
+    c.weight_batch_stride = c.batch > 1 && Chance(0.6) ? bytes : 0;
+    const int64_t sets = c.weight_batch_stride == 0 ? 1 : c.batch;
+    c.weight_base = Allocate(bytes * sets);
+    uint64_t at = c.weight_base;
+    for (int64_t set = 0; set < sets; ++set) {
+      for (int32_t column_tile = 0; column_tile < g.column_tiles; ++column_tile) {
+        for (int32_t row_tile = 0; row_tile < g.row_tiles(); ++row_tile) {
+          for (int32_t row = 0; row < rows; ++row) {
+            const bool valid = WeightIndex(instruction_, config_, row_tile, row) >= 0;
+            for (int64_t column = 0; column < columns; ++column, ++at) {
+              if (!valid || column_tile * columns + column >= c.out_channels) memory_[at] = 0;
+            }
+          }
+        }
+      }
+    }
+  }
+
+  void MakeStridedWeights() {
+    Convolution& c = instruction_.convolution;
+    c.weight_layout = WeightLayout::kStrided;
+    const int32_t gap = Chance(0.5) ? 0 : Between(1, 5);
+    const bool transposed = Chance(0.5);
+    c.weight_row_stride = transposed ? 1 : c.out_channels + gap;
+    c.weight_column_stride = transposed ? c.channels + gap : 1;
+    const int64_t bytes = transposed ? c.out_channels * c.weight_column_stride : c.channels * c.weight_row_stride;
+    c.weight_batch_stride = c.batch > 1 && Chance(0.7) ? bytes : 0;
+    c.weight_base = Allocate(bytes * (c.weight_batch_stride == 0 ? 1 : c.batch));
+  }
+
+  void MakeDepthwiseWeights() {
+    Convolution& c = instruction_.convolution;
+    const int64_t lanes = config_.array_columns;
+    const int64_t tiles = (c.out_channels + lanes - 1) / lanes;
+    const int64_t bytes = tiles * c.taps() * lanes;
+    c.weight_batch_stride = c.batch > 1 && Chance(0.6) ? bytes : 0;
+    const int64_t sets = c.weight_batch_stride == 0 ? 1 : c.batch;
+    c.weight_base = Allocate(bytes * sets);
+    for (int64_t i = 0; i < bytes * sets; ++i) {
+      const int64_t channel = i % bytes / (c.taps() * lanes) * lanes + i % lanes;
+      if (channel >= c.out_channels) memory_[c.weight_base + static_cast<uint64_t>(i)] = 0;
+    }
+  }
+
+  void MakeTiling() {
+    const Convolution& c = instruction_.convolution;
+    Tiling& t = instruction_.tiling;
+    const bool depthwise = instruction_.opcode == Opcode::kDepthwise;
+    const int32_t input_words = depthwise ? config_.depthwise_buffer_words : config_.input_buffer_words;
+    t.order = Chance(0.5) ? Order::kInputOuter : Order::kWeightOuter;
+    t.tile_height = Between(1, c.out_height);
+    t.tile_width = Between(1, c.out_width);
+    // Shrink until the region and the accumulators fit.
+    const auto words = [&] {
+      return GroupWords(instruction_, GeometryOf(instruction_, config_), t.tile_height, t.tile_width);
+    };
+    while (words() > input_words || t.tile_height * t.tile_width > config_.accumulation_buffer_words) {
+      int32_t& side = t.tile_height > t.tile_width ? t.tile_height : t.tile_width;
+      if (side == 1) break;  // RandomConfig's buffers hold the largest window
+      side = (side + 1) / 2;
+    }
+    if (depthwise) return;
+    const Geometry g = GeometryOf(instruction_, config_);
+    t.columns_per_block = Between(
+        1, std::min<int64_t>(g.column_tiles, config_.accumulation_buffer_words / (t.tile_height * t.tile_width)));
+    t.groups_per_bank = Between(1, std::min<int64_t>(g.groups, input_words / words()));
+    t.weight_tiles_per_bank = Between(1, config_.weight_buffer_words / config_.array_rows);
+  }
+
+  // ---- vector programs
+
+  void MakeTail() {
+    const Convolution& c = instruction_.convolution;
+    VectorProgram& v = instruction_.vector;
+    v.outer = {c.batch, c.out_height, c.out_width, 1};
+    v.length = c.out_channels;
+    const int operands = Between(0, kMaxOperands);
+    for (int i = 0; i < operands; ++i) v.operands.push_back(RandomOperand());
+    Pass pass;
+    pass.source = Source::kAccumulator;
+    pass.stages = RandomStages(/*first_operand=*/0, /*scalars=*/0);
+    pass.to_memory = true;
+    v.passes = {pass};
+    MakeOutput();
+  }
+
+  void MakeVectorProgram() {
+    VectorProgram& v = instruction_.vector;
+    for (int32_t& count : v.outer) count = Between(1, 4);
+    v.length = Chance(0.2) ? 1 : Between(1, 5 * config_.lanes() + 2);
+    const bool windowed = Chance(0.3);
+    if (windowed) MakeWindow();
+    const int operands = Between(windowed ? 1 : 0, kMaxOperands);
+    for (int i = windowed ? 1 : 0; i < operands; ++i) v.operands.push_back(RandomOperand());
+
+    const int passes = Chance(0.5) ? 1 : Between(2, kMaxPasses);
+    const int writer = Between(0, passes - 1);
+    const bool row_fits = (v.length + config_.lanes() - 1) / config_.lanes() <= config_.vector_row_buffer_words;
+    uint32_t scalars = 0;  // bit i: s_i has been set
+    bool kept = false;
+    for (int i = 0; i < passes; ++i) {
+      Pass pass;
+      std::vector<Source> sources = {Source::kConstant};
+      if (operands > 0 && (!windowed || i == 0)) sources = {Source::kOperand0, Source::kOperand0, Source::kConstant};
+      if (kept) sources.push_back(Source::kRowBuffer);
+      pass.source = windowed && i == 0 ? Source::kOperand0 : sources[random_.Below(sources.size())];
+      pass.constant = pass.source == Source::kConstant ? Real(-3, 3) : 0;
+      pass.stages = RandomStages(windowed ? 1 : 0, scalars);
+      if (Chance(passes > 1 ? 0.6 : 0.1)) {
+        pass.reduce = Chance(0.5) ? Reduce::kSum : Reduce::kMax;
+        pass.into = static_cast<uint8_t>(Between(0, kScalars - 1));
+        if (Chance(0.6)) pass.scalar_stages = RandomScalarStages(scalars);
+        scalars |= 1u << pass.into;
+      }
+      if (row_fits && i + 1 < passes && Chance(0.5)) pass.to_row_buffer = kept = true;
+      pass.to_memory = i == writer;
+      v.passes.push_back(std::move(pass));
+    }
+    MakeOutput();
+  }
+
+  void MakeWindow() {
+    VectorProgram& v = instruction_.vector;
+    Window& w = v.window;
+    w.combine = Chance(0.5) ? Combine::kMax : Combine::kSum;
+    w.window_y = Between(1, 4);
+    w.window_x = Between(1, 4);
+    w.stride_y = Between(1, 3);
+    w.stride_x = Between(1, 3);
+    w.dilation_y = Chance(0.7) ? 1 : 2;
+    w.dilation_x = Chance(0.7) ? 1 : 2;
+    // Every window has a place inside the image.
+    w.pad_top = Between(0, std::min(2, (w.window_y - 1) * w.dilation_y));
+    w.pad_left = Between(0, std::min(2, (w.window_x - 1) * w.dilation_x));
+    w.height = std::max(Between(1, 9), (v.outer[1] - 1) * w.stride_y - w.pad_top + 1);
+    w.width = std::max(Between(1, 9), (v.outer[2] - 1) * w.stride_x - w.pad_left + 1);
+    w.average = w.combine == Combine::kSum && Chance(0.8);
+    w.divide_by_valid = Chance(0.5);
+    v.outer[3] = 1;
+    Stream s = RandomElement();
+    s.element_stride = BytesOf(s.element);
+    w.column_stride = v.length * s.element_stride + (Chance(0.5) ? 0 : Between(1, 7) * BytesOf(s.element));
+    w.row_stride = w.width * w.column_stride;
+    s.outer_stride[0] = w.height * w.row_stride;
+    s.base = Allocate(v.outer[0] * s.outer_stride[0]);
+    Fill(s.element, s.base, v.outer[0] * s.outer_stride[0]);
+    v.operands.push_back(s);
+  }
+
+  Stream RandomElement() {
+    Stream s;
+    s.element = static_cast<Element>(Between(0, 4));
+    if (s.element != Element::kFloat32) {
+      const double range = s.element == Element::kInt32 ? 0x1p31 : s.element == Element::kInt16 ? 0x1p15 : 0x1p7;
+      s.scale = Real(0.5 / range, 4 / range);
+      s.zero_point = Chance(0.3) ? 0 : Between(-130, 260);
+    }
+    return s;
+  }
+
+  void Fill(Element element, uint64_t base, int64_t bytes) {
+    if (element != Element::kFloat32) return;  // any bytes will do
+    for (int64_t i = 0; i + 4 <= bytes; i += 4) {
+      Put<float>(base + static_cast<uint64_t>(i), Chance(0.05) ? -0.0f : Real(-4, 4));
+    }
+  }
+
+  // Strides of a dense layout in which the axes stand in any order and `used` ones only; returns its bytes.
+  int64_t Lay(Stream& s, const std::array<bool, kStreamAxes>& used) {
+    const VectorProgram& v = instruction_.vector;
+    std::array<int, kStreamAxes> order;
+    std::iota(order.begin(), order.end(), 0);
+    if (Chance(0.4)) std::shuffle(order.begin(), order.end(), random_);
+    int64_t stride = BytesOf(s.element);
+    for (int i = kStreamAxes - 1; i >= 0; --i) {
+      const int axis = order[static_cast<size_t>(i)];
+      if (!used[static_cast<size_t>(axis)]) continue;
+      const bool inner = axis == kOuterLoops;
+      (inner ? s.element_stride : s.outer_stride[static_cast<size_t>(axis)]) = stride;
+      stride *= inner ? v.length : v.outer[static_cast<size_t>(axis)];
+      if (Chance(0.1)) stride += BytesOf(s.element);
+    }
+    return stride;
+  }
+
+  Stream RandomOperand() {
+    Stream s = RandomElement();
+    std::array<bool, kStreamAxes> used;
+    const bool dense = Chance(0.5);
+    for (bool& u : used) u = dense || Chance(0.5);
+    const int64_t bytes = Lay(s, used);
+    s.base = Allocate(bytes);
+    Fill(s.element, s.base, bytes);
+    return s;
+  }
+
+  void MakeOutput() {
+    VectorProgram& v = instruction_.vector;
+    v.output = Stream{};
+    v.output.element = static_cast<Element>(Between(0, 4));
+    std::array<bool, kStreamAxes> used;
+    used.fill(true);
+    v.output.base = Allocate(Lay(v.output, used));
+    QuantiseOut& q = v.quantise;
+    switch (v.output.element) {
+      case Element::kInt8:
+        q.low = -128, q.high = 127;
+        break;
+      case Element::kUint8:
+        q.low = 0, q.high = 255;
+        break;
+      case Element::kInt16:
+        q.low = -32768, q.high = 32767;
+        break;
+      case Element::kInt32:
+        q.low = INT32_MIN, q.high = INT32_MAX;
+        break;
+      case Element::kFloat32:
+        return;
+    }
+    if (Chance(0.2)) q.low /= 2, q.high /= 3;
+    q.zero_point = Chance(0.4) ? 0 : Between(q.low / 2, q.high / 2);
+    q.inverse_scale = Real(0.001, 1) * static_cast<float>(q.high);
+  }
+
+  Argument RandomArgument(int first_operand, uint32_t scalars, uint32_t saved) {
+    std::vector<Argument> choices = {Argument::kImmediate};
+    for (size_t i = static_cast<size_t>(first_operand); i < instruction_.vector.operands.size(); ++i) {
+      const auto a = static_cast<Argument>(static_cast<size_t>(Argument::kOperand0) + i);
+      choices.insert(choices.end(), 2, a);
+    }
+    for (int i = 0; i < kScalars; ++i) {
+      if (scalars >> i & 1) choices.push_back(static_cast<Argument>(static_cast<int>(Argument::kScalar0) + i));
+    }
+    for (int i = 0; i < kSaved; ++i) {
+      if (saved >> i & 1) choices.push_back(static_cast<Argument>(static_cast<int>(Argument::kSaved0) + i));
+    }
+    return choices[random_.Below(choices.size())];
+  }
+
+  Stage RandomStage(int first_operand, uint32_t scalars, uint32_t saved, bool may_save) {
+    Stage s;
+    do {
+      s.op = static_cast<StageOp>(Between(0, 15));
+    } while (!may_save && (s.op == StageOp::kSave0 || s.op == StageOp::kSave1));
+    switch (s.op) {
+      case StageOp::kAbsolute:
+      case StageOp::kSquare:
+      case StageOp::kSave0:
+      case StageOp::kSave1:
+      case StageOp::kReciprocal:
+      case StageOp::kReciprocalSquareRoot:
+        return s;
+      case StageOp::kFunction:
+        s.function = static_cast<Function>(Between(0, 12));
+        return s;
+      case StageOp::kFma:
+        s.b = RandomArgument(first_operand, scalars, saved);
+        s.immediate_b = s.b == Argument::kImmediate ? Real(-2, 2) : 0;
+        break;
+      default:
+        break;
+    }
+    s.a = RandomArgument(first_operand, scalars, saved);
+    s.immediate_a = s.a == Argument::kImmediate ? Real(-2, 2) : 0;
+    return s;
+  }
+
+  std::vector<Stage> RandomStages(int first_operand, uint32_t scalars) {
+    std::vector<Stage> stages;
+    const int count = Between(0, std::min(config_.vector_stages, Chance(0.8) ? 5 : kMaxStages));
+    uint32_t saved = 0;
+    for (int i = 0; i < count; ++i) {
+      stages.push_back(RandomStage(first_operand, scalars, saved, /*may_save=*/true));
+      if (stages.back().op == StageOp::kSave0) saved |= 1;
+      if (stages.back().op == StageOp::kSave1) saved |= 2;
+    }
+    return stages;
+  }
+
+  // Arguments: immediates and scalars only.
+  std::vector<Stage> RandomScalarStages(uint32_t scalars) {
+    std::vector<Stage> stages;
+    const int count = Between(1, 3);
+    for (int i = 0; i < count; ++i) {
+      stages.push_back(RandomStage(kMaxOperands, scalars, /*saved=*/0, /*may_save=*/false));
+    }
+    return stages;
+  }
+
+  Random& random_;
+  const Config& config_;
+  Instruction instruction_;
+  std::vector<uint8_t> memory_;
+};
+
+}  // namespace
+
+Config RandomConfig(Random& random) {
+  const auto between = [&random](int64_t low, int64_t high) { return static_cast<int>(random.Between(low, high)); };
+  Config c;
+  c.name = "random";
+  c.array_rows = between(1, 8);
+  c.array_columns = between(1, 8);
+  do {
+    c.weight_rows_per_cycle = between(1, c.array_rows);
+  } while (c.array_rows % c.weight_rows_per_cycle != 0);
+  c.input_format = *FindFormat("int8");
+  c.weight_format = *FindFormat("int8");
+  c.vector_format = *FindFormat("fp32");
+  c.accumulator_bits = between(0, 1) == 0 ? 32 : between(16, 31);
+  c.input_buffer_words = between(64, 256);
+  c.weight_buffer_words =
+      c.array_rows * between((16 + c.array_rows - 1) / c.array_rows, 24);  // a depthwise kernel fits
+  c.accumulation_buffer_words = between(1, 64);
+  c.accumulation_buffer_banks = between(1, 2);
+  c.vector_stages = kMaxStages;
+  c.vector_stage_latency = between(1, 5);
+  c.vector_row_buffer_words = between(2, 16);
+  c.depthwise_multipliers = between(1, 9);
+  c.depthwise_buffer_words = between(64, 256);
+  c.input_port_bytes = 1 << between(0, 4);
+  c.weight_port_bytes = 1 << between(0, 4);
+  c.operand_port_bytes = 1 << between(2, 4);
+  c.output_port_bytes = 1 << between(2, 4);
+  c.memory_latency = between(1, 20);
+  c.instruction_bytes_per_cycle = 1 << between(2, 5);
+  c.command_queue_depth = between(1, 4);
+  return c;
+}
+
+RandomCase RandomInstruction(Random& random, const Config& config, Opcode opcode) {
+  return Builder(random, config).Make(opcode);
+}
+
+}  // namespace kiln::systolic

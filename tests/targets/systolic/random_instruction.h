@@ -1,0 +1,28 @@
+// Random instructions that a machine must accept, with a memory image for each: for differential tests between the
+// definition, the functional level and the cycle level.
+#ifndef KILN_TESTS_TARGETS_SYSTOLIC_RANDOM_INSTRUCTION_H_
+#define KILN_TESTS_TARGETS_SYSTOLIC_RANDOM_INSTRUCTION_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "kiln/support/random.h"
+#include "kiln/targets/systolic/config.h"
+#include "kiln/targets/systolic/isa.h"
+
+namespace kiln::systolic {
+
+// A small design point: sides of 1 to 8 (not only powers of two), short buffers, every count of banks and multipliers.
+Config RandomConfig(Random& random);
+
+struct RandomCase {
+  Instruction instruction;      // kMatrix, kDepthwise or kVector
+  std::vector<uint8_t> memory;  // everything it reads, and room for what it writes; sizes of some kilobytes
+};
+
+// kDepthwise asks for a design point with depthwise_multipliers > 0.
+RandomCase RandomInstruction(Random& random, const Config& config, Opcode opcode);
+
+}  // namespace kiln::systolic
+
+#endif  // KILN_TESTS_TARGETS_SYSTOLIC_RANDOM_INSTRUCTION_H_
