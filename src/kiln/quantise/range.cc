@@ -124,11 +124,11 @@ ValueRange LeastSquaredError(const Histogram& h, const QuantType& type) {
 
 // Kullback-Leibler divergence between the first `kept` bins, all counts beyond added to the last of them, and the same
 // bins drawn with `levels` equal steps: each step spreads its count evenly over those of its bins that hold anything.
-// Infinity where the drawn distribution is zero and the first is not.
+// Where that leaves a bin empty that is not empty in the first (only the last can be), one count stands in for it, or
+// no clip could fall into a gap before far outliers.
 double DivergenceAt(const std::vector<int64_t>& bins, size_t kept, size_t levels, int64_t total, int64_t beyond) {
-  int64_t drawn_total = total - beyond;
+  const int64_t drawn_total = total - beyond;
   if (drawn_total == 0) return std::numeric_limits<double>::infinity();
-  if (beyond > 0 && bins[kept - 1] == 0) return std::numeric_limits<double>::infinity();
   double divergence = 0;
   for (size_t level = 0; level < levels; ++level) {
     const size_t begin = level * kept / levels, end = (level + 1) * kept / levels;
@@ -137,13 +137,13 @@ double DivergenceAt(const std::vector<int64_t>& bins, size_t kept, size_t levels
       sum += bins[i];
       occupied += bins[i] != 0;
     }
-    if (sum == 0) continue;
-    const double drawn = static_cast<double>(sum) / static_cast<double>(occupied) / static_cast<double>(drawn_total);
+    const double drawn =
+        occupied == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(occupied) / static_cast<double>(drawn_total);
     for (size_t i = begin; i < end; ++i) {
-      if (bins[i] == 0) continue;
       const int64_t count = bins[i] + (i + 1 == kept ? beyond : 0);
+      if (count == 0) continue;
       const double share = static_cast<double>(count) / static_cast<double>(total);
-      divergence += share * std::log(share / drawn);
+      divergence += share * std::log(share / (bins[i] == 0 ? 1 / static_cast<double>(drawn_total) : drawn));
     }
   }
   return divergence;

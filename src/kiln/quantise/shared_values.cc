@@ -1,0 +1,196 @@
+#include "kiln/quantise/shared_values.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+namespace kiln {
+namespace {
+
+constexpr double kCloseRanges = 2;  // widest over narrowest operand of a Concat that still share
+
+bool FillsWithZero(const Node& pad) {
+  if (pad.attributes().String("mode", "constant") != "constant") return true;  // edge, reflect: no fill at all
+  const Value* fill = pad.operand(2);
+  if (fill == nullptr) return true;
+  return fill->is_constant() && fill->constant().size() == 1 && fill->constant().ValueAt(0) == 0;
+}
+
+// Whether every element of the first result is an element of operand 0, or zero.
+bool PreservesValues(const Node& node) {
+  switch (node.op()) {
+    case Op::kConcat:
+      return false;  // several operands: see JoinConcats
+    case Op::kPad:
+      return FillsWithZero(node);
+    case Op::kMaxPool:
+    case Op::kGlobalMaxPool:
+    case Op::kReduceMax:
+    case Op::kReduceMin:
+    case Op::kDropout:
+      return true;
+    case Op::kResize:
+      return node.attributes().String("mode", "nearest") == "nearest";
+    default:
+      return node.info().Has(kMovesData);
+  }
+}
+
+// Whether the node cuts off part of its operand's range.
+bool Clamps(const Node& node) { return node.op() == Op::kRelu || node.op() == Op::kClip; }
+
+class Divider {
+ public:
+  Divider(const Graph& graph, const Recipe& recipe, const SettingsOfNodes& settings, const CalibrationData& data)
+      : graph_(graph), recipe_(recipe), settings_(settings), data_(data) {}
+
+  StatusOr<std::vector<SharedValues>> Divide() {
+    FindQuantised();
+    for (const auto& node : graph_.nodes()) JoinAcross(*node);
+    for (const Value* value : values_) {
+      if (data_.Find(value->name()) != nullptr) continue;
+      return ErrorAt(graph_.source(), fmt::format("value '{}'", value->name()), "has no calibration data",
+                     "calibrate the same graph that is quantised");
+    }
+    for (const auto& node : graph_.nodes()) {
+      if (node->op() == Op::kConcat) JoinConcat(*node);
+    }
+    for (const auto& node : graph_.nodes()) RequireSymmetry(*node);
+    return Collect();
+  }
+
+ private:
+  bool IsQuantised(const Value* value) const { return value != nullptr && parent_.contains(value); }
+
+  const Value* Root(const Value* value) {
+    while (parent_.at(value) != value) {
+      // Halving keeps paths short.
+      value = parent_[value] = parent_.at(parent_.at(value));
+    }
+    return value;
+  }
+  void Join(const Value* a, const Value* b) { parent_[Root(a)] = Root(b); }
+
+  // Whether a value stays fp32 because nothing but fp32 graph outputs is made of it by moving data.
+  bool ReachesOutputsOnly(const Value* value) const {
+    if (outputs_.contains(value)) return true;
+    if (value->users().empty()) return false;
+    return std::all_of(value->users().begin(), value->users().end(), [&](const Node* user) {
+      return user->operand(0) == value && user->info().Has(kMovesData) && user->num_results() > 0 &&
+             std::all_of(user->results().begin(), user->results().end(),
+                         [&](const Value* result) { return result == nullptr || stays_float_.contains(result); });
+    });
+  }
+
+  void FindQuantised() {
+    if (!recipe_.quantise_outputs) outputs_.insert(graph_.outputs().begin(), graph_.outputs().end());
+    std::vector<Value*> all = graph_.Values();
+    // Backwards, so that the users of a value come first.
+    for (auto it = all.rbegin(); it != all.rend(); ++it) {
+      if (ReachesOutputsOnly(*it)) stays_float_.insert(*it);
+    }
+    for (Value* value : all) {
+      const bool kept_float = value->producer() != nullptr && settings_[value->producer()].keep_float;
+      if (value->is_constant() || value->element() != ElementType::kFloat32 || kept_float) continue;
+      if (stays_float_.contains(value) && value->producer() != nullptr) continue;
+      values_.push_back(value);
+      parent_[value] = value;
+    }
+  }
+
+  void JoinAcross(const Node& node) {
+    const Value* from = node.operand(0);
+    if (!IsQuantised(from)) return;
+    const bool overridden = settings_[&node].activations.has_value();
+    if (PreservesValues(node)) {
+      if (overridden) return;
+      for (const Value* result : node.results()) {
+        if (!IsQuantised(result)) continue;
+        Join(result, from);
+        introduces_nothing_.insert(result);
+      }
+    } else if (Clamps(node) && from->users().size() == 1 && !outputs_.contains(from) && IsQuantised(node.result())) {
+      Join(from, node.result());
+      introduces_nothing_.insert(from);
+    }
+  }
+
+  // The widest magnitude that the group of a value saw.
+  double Extent(const Value* value) {
+    double extent = 0;
+    for (const Value* member : values_) {
+      if (introduces_nothing_.contains(member) || Root(member) != Root(value)) continue;
+      const Histogram& h = *data_.Find(member->name());
+      extent = std::max({extent, -static_cast<double>(h.min()), static_cast<double>(h.max())});
+    }
+    return extent;
+  }
+
+  void JoinConcat(const Node& node) {
+    const Value* result = node.result();
+    if (!IsQuantised(result) || settings_[&node].activations.has_value()) return;
+    double least = std::numeric_limits<double>::infinity(), most = 0;
+    for (const Value* operand : node.operands()) {
+      if (!IsQuantised(operand)) return;
+      const double extent = Extent(operand);
+      least = std::min(least, extent);
+      most = std::max(most, extent);
+    }
+    if (most > kCloseRanges * least) return;
+    for (const Value* operand : node.operands()) Join(result, operand);
+    introduces_nothing_.insert(result);
+  }
+
+  void RequireSymmetry(const Node& node) {
+    if (!node.info().Has(kMacs) || settings_[&node].keep_float) return;
+    const Value* a = node.operand(0);
+    const Value* b = node.operand(1);
+    const bool has_weights = b != nullptr && b->is_constant();
+    for (const Value* operand : {a, b}) {
+      if (IsQuantised(operand) && !has_weights) symmetric_.insert(Root(operand));
+    }
+  }
+
+  StatusOr<std::vector<SharedValues>> Collect() {
+    std::vector<SharedValues> groups;
+    std::unordered_map<const Value*, size_t> index;
+    for (Value* value : values_) {
+      const auto [it, is_new] = index.emplace(Root(value), groups.size());
+      if (is_new) {
+        groups.emplace_back().recipe = recipe_.activations;
+      }
+      SharedValues& group = groups[it->second];
+      group.members.push_back(value);
+      if (value->producer() != nullptr && settings_[value->producer()].activations) {
+        group.recipe = *settings_[value->producer()].activations;
+      }
+      if (!introduces_nothing_.contains(value)) group.histogram.Merge(*data_.Find(value->name()));
+    }
+    for (SharedValues& group : groups) {
+      if (!symmetric_.contains(Root(group.members.front()))) continue;
+      group.recipe.type.symmetric = true;
+    }
+    return groups;
+  }
+
+  const Graph& graph_;
+  const Recipe& recipe_;
+  const SettingsOfNodes& settings_;
+  const CalibrationData& data_;
+  std::vector<Value*> values_;  // those to be quantised, in graph order
+  std::unordered_set<const Value*> outputs_;
+  std::unordered_set<const Value*> stays_float_;
+  std::unordered_set<const Value*> introduces_nothing_;  // their elements are elements of another member
+  std::unordered_set<const Value*> symmetric_;           // roots
+  std::unordered_map<const Value*, const Value*> parent_;
+};
+
+}  // namespace
+
+StatusOr<std::vector<SharedValues>> DivideValues(const Graph& graph, const Recipe& recipe,
+                                                 const SettingsOfNodes& settings, const CalibrationData& data) {
+  return Divider(graph, recipe, settings, data).Divide();
+}
+
+}  // namespace kiln

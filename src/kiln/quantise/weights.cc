@@ -1,0 +1,98 @@
+#include "kiln/quantise/weights.h"
+
+#include <cmath>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "kiln/numerics/quantise.h"
+#include "kiln/quantise/histogram.h"
+#include "kiln/quantise/range.h"
+#include "kiln/support/parallel.h"
+
+namespace kiln {
+namespace {
+
+bool IsFloatConstant(const Value* value) {
+  return value != nullptr && value->is_constant() && value->element() == ElementType::kFloat32;
+}
+
+int OutputAxis(const Node& node, int rank) {
+  switch (node.op()) {
+    case Op::kConv:
+      return 0;
+    case Op::kConvTranspose:
+      return 1;
+    case Op::kGemm:
+      return node.attributes().Int("transB", 0) != 0 ? 0 : 1;
+    case Op::kMatMul:
+      if (rank < 2) return -1;
+      return node.attributes().Int("transpose_b", 0) != 0 ? rank - 2 : rank - 1;
+    default:
+      return -1;
+  }
+}
+
+}  // namespace
+
+std::optional<WeightOperand> WeightsOf(const Node& node) {
+  switch (node.op()) {
+    case Op::kConv:
+    case Op::kConvTranspose:
+    case Op::kGemm:
+    case Op::kMatMul:
+      break;
+    default:
+      return std::nullopt;
+  }
+  if (IsFloatConstant(node.operand(1))) {
+    return WeightOperand{1, OutputAxis(node, node.operand(1)->constant().shape().rank())};
+  }
+  const bool is_product = node.op() == Op::kGemm || node.op() == Op::kMatMul;
+  if (is_product && IsFloatConstant(node.operand(0))) return WeightOperand{0, -1};
+  return std::nullopt;
+}
+
+StatusOr<Quantisation> QuantiseWeights(const Value& weights, int axis, const TensorRecipe& recipe,
+                                       std::string_view source) {
+  const Tensor& tensor = weights.constant();
+  const std::span<const float> values = tensor.data<float>();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) continue;
+    return ErrorAt(source, fmt::format("value '{}'", weights.name()),
+                   fmt::format("weight {} is {}", i, std::isnan(values[i]) ? "NaN" : "infinite"),
+                   "quantisation needs finite weights");
+  }
+  Quantisation q{.type = recipe.type, .axis = -1, .scales = {}, .zero_points = {}};
+  int64_t channels = 1, inner = tensor.size();
+  if (recipe.type.scheme == Scheme::kPerChannel && axis >= 0) {
+    KILN_CHECK(axis < tensor.shape().rank());
+    q.axis = axis;
+    channels = tensor.shape()[axis];
+    inner = 1;
+    for (int i = axis + 1; i < tensor.shape().rank(); ++i) inner *= tensor.shape()[i];
+  } else {
+    q.type.scheme = Scheme::kPerTensor;
+  }
+  q.scales.resize(static_cast<size_t>(channels));
+  q.zero_points.resize(static_cast<size_t>(channels));
+  ParallelFor(channels, 1, [&](int64_t begin, int64_t end) {
+    std::vector<float> gathered;  // of one channel; histograms want their values together
+    for (int64_t channel = begin; channel < end; ++channel) {
+      gathered.clear();
+      for (int64_t at = channel * inner; at < tensor.size(); at += channels * inner) {
+        const auto run = values.subspan(static_cast<size_t>(at), static_cast<size_t>(inner));
+        gathered.insert(gathered.end(), run.begin(), run.end());
+      }
+      Histogram histogram;
+      histogram.Add(gathered);
+      const ValueRange range = ChooseRange(histogram, recipe);
+      const ScaleZeroPoint chosen = ChooseScale(range.low, range.high, recipe.type.format, recipe.type.symmetric);
+      q.scales[static_cast<size_t>(channel)] = chosen.scale;
+      q.zero_points[static_cast<size_t>(channel)] = chosen.zero_point;
+    }
+  });
+  return q;
+}
+
+}  // namespace kiln

@@ -1,0 +1,93 @@
+#include "kiln/quantise/histogram.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include "kiln/support/random.h"
+
+namespace kiln {
+namespace {
+
+std::vector<float> RandomValues(uint64_t seed, size_t count) {
+  Random random(seed);
+  std::vector<float> values(count);
+  for (float& x : values) {
+    const double magnitude = std::exp2(random.Uniform(-12, 12));
+    x = random.Below(10) == 0 ? 0.0f : static_cast<float>(random.Uniform(-magnitude, magnitude));
+  }
+  return values;
+}
+
+TEST(Histogram, CountsAgainstBruteForce) {
+  const std::vector<float> values = RandomValues(1, 5000);
+  Histogram h;
+  h.Add(values);
+  EXPECT_EQ(h.count(), 5000);
+  EXPECT_EQ(h.min(), *std::min_element(values.begin(), values.end()));
+  EXPECT_EQ(h.max(), *std::max_element(values.begin(), values.end()));
+  EXPECT_EQ(h.zeros(), std::count(values.begin(), values.end(), 0.0f));
+  const double width = h.bin_width();
+  for (int bin = 0; bin < Histogram::kBins; ++bin) {
+    const double low = bin * width, high = (bin + 1) * width;
+    const auto positive =
+        std::count_if(values.begin(), values.end(), [&](float x) { return x > 0 && x >= low && x < high; });
+    const auto negative =
+        std::count_if(values.begin(), values.end(), [&](float x) { return x < 0 && -x >= low && -x < high; });
+    ASSERT_EQ(h.positive()[static_cast<size_t>(bin)], positive) << bin;
+    ASSERT_EQ(h.negative()[static_cast<size_t>(bin)], negative) << bin;
+  }
+}
+
+TEST(Histogram, MergingInAnyOrderEqualsOneHistogram) {
+  const std::vector<float> values = RandomValues(2, 3000);
+  Histogram whole;
+  whole.Add(values);
+  Random random(3);
+  for (int trial = 0; trial < 20; ++trial) {
+    std::vector<Histogram> pieces;
+    for (size_t at = 0; at < values.size();) {
+      const size_t length = std::min<size_t>(values.size() - at, 1 + random.Below(700));
+      pieces.emplace_back().Add(std::span(values).subspan(at, length));
+      at += length;
+    }
+    while (pieces.size() > 1) {
+      const size_t i = random.Below(pieces.size()), j = random.Below(pieces.size());
+      if (i == j) continue;
+      pieces[i].Merge(pieces[j]);
+      pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(j));
+    }
+    ASSERT_EQ(pieces[0], whole);
+  }
+  // One value at a time, too.
+  Histogram single;
+  for (float x : values) single.Add(std::span(&x, 1));
+  EXPECT_EQ(single, whole);
+}
+
+TEST(Histogram, ExtremesOfFp32) {
+  Histogram h;
+  const float values[] = {std::numeric_limits<float>::max(), -std::numeric_limits<float>::max(),
+                          std::numeric_limits<float>::denorm_min(), 0, -0.0f};
+  h.Add(values);
+  EXPECT_EQ(h.count(), 5);
+  EXPECT_EQ(h.zeros(), 2);
+  EXPECT_EQ(h.positive()[0], 1);
+  EXPECT_EQ(std::accumulate(h.positive().begin(), h.positive().end(), int64_t{0}), 2);
+  EXPECT_EQ(h.negative().back(), 1);
+}
+
+TEST(Histogram, NonFiniteValuesAreNotedOnly) {
+  Histogram h;
+  const float values[] = {1, std::nanf(""), std::numeric_limits<float>::infinity()};
+  h.Add(values);
+  EXPECT_EQ(h.count(), 1);
+  EXPECT_EQ(h.non_finite(), 2);
+  EXPECT_EQ(h.max(), 1);
+}
+
+}  // namespace
+}  // namespace kiln
