@@ -1,0 +1,618 @@
+#include "kiln/targets/systolic/cycle.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "kiln/hardware/event_kernel.h"
+#include "kiln/support/parallel.h"
+#include "kiln/targets/systolic/binding.h"
+#include "kiln/targets/systolic/cycle_data.h"
+#include "kiln/targets/systolic/host.h"
+#include "kiln/targets/systolic/timing.h"
+#include "kiln/targets/systolic/walk.h"
+
+namespace kiln::systolic {
+namespace {
+
+using hardware::Counter;
+using hardware::Process;
+using hardware::Queue;
+using hardware::Simulator;
+
+// An instruction with everything that can be known of it before it runs.
+struct Prepared {
+  const Instruction* instruction = nullptr;
+  Geometry geometry;
+  std::vector<Visit> visits;
+  int64_t dispatch_cycles = 0;
+};
+
+std::vector<Prepared> Prepare(const Config& config, std::span<const Instruction> instructions) {
+  std::vector<Prepared> prepared;
+  prepared.reserve(instructions.size());
+  for (const Instruction& instruction : instructions) {
+    Prepared p;
+    p.instruction = &instruction;
+    if (instruction.opcode == Opcode::kMatrix || instruction.opcode == Opcode::kDepthwise) {
+      p.geometry = GeometryOf(instruction, config);
+      p.visits = VisitsOf(instruction, config);
+    }
+    p.dispatch_cycles = DispatchCycles(config, static_cast<int64_t>(Encode({instruction}).size()));
+    prepared.push_back(std::move(p));
+  }
+  return prepared;
+}
+
+// The units, in the order of Trace::units.
+enum Unit { kInputFetch, kWeightFetch, kWeightLoad, kArray, kDepthwiseUnit, kParameterFetch, kVectorUnit, kUnits };
+constexpr const char* kUnitNames[kUnits] = {"input_fetch", "weight_fetch", "weight_load", "array",
+                                            "depthwise",   "parameters",   "vector"};
+
+// What a unit did, and why it waited.
+class Recorder {
+ public:
+  Recorder(Simulator& simulator, std::span<const Instruction> instructions)
+      : simulator_(simulator), instructions_(instructions), units_(kUnits) {
+    for (int u = 0; u < kUnits; ++u) units_[static_cast<size_t>(u)].name = kUnitNames[u];
+  }
+
+  // The unit was waiting for `cause` since `since`.
+  void Stall(Unit unit, const char* cause, int64_t since) {
+    if (const int64_t cycles = simulator_.now() - since; cycles > 0) units_[unit].stall_cycles[cause] += cycles;
+  }
+  // The unit starts to work for `cycles` on instruction `index`.
+  void Busy(Unit unit, size_t index, int64_t cycles) {
+    if (cycles <= 0) return;
+    units_[unit].busy_cycles += cycles;
+    const int kernel = static_cast<int>(instructions_[index].kernel);
+    const int64_t begin = simulator_.now(), end = begin + cycles;
+    if (last_[unit] >= 0) {
+      Span& last = spans_[static_cast<size_t>(last_[unit])];
+      if (last.kernel == kernel && last.end == begin) {
+        last.end = end;
+        return;
+      }
+    }
+    last_[unit] = static_cast<int64_t>(spans_.size());
+    spans_.push_back({unit, kernel, begin, end});
+  }
+  UnitTrace& unit(Unit unit) { return units_[unit]; }
+  std::vector<UnitTrace> TakeUnits() { return std::move(units_); }
+  std::vector<Span> TakeSpans() {
+    std::stable_sort(spans_.begin(), spans_.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
+    return std::move(spans_);
+  }
+
+ private:
+  Simulator& simulator_;
+  std::span<const Instruction> instructions_;
+  std::vector<UnitTrace> units_;
+  std::vector<Span> spans_;
+  int64_t last_[kUnits] = {-1, -1, -1, -1, -1, -1, -1};
+};
+
+// A double buffer between a unit that fills banks and one that reads them. Fill k goes to bank k % 2 and may begin when fill
+// k - 2 has been released; filled banks are handed over in order.
+template <typename Bank>
+struct DoubleBuffer {
+  explicit DoubleBuffer(Simulator& simulator) : filled(simulator, 2), released(simulator) {}
+  Queue<int64_t> filled;
+  Counter released;
+  int64_t next_fill = 0;
+  Bank banks[2];
+  Bank& bank(int64_t fill) { return banks[fill & 1]; }
+};
+
+// A list of weight tiles, each [array_rows][array_columns] codes.
+using WeightBank = std::vector<int8_t>;
+
+class Machine {
+ public:
+  Machine(const Config& config, std::span<const Instruction> instructions, const std::vector<Prepared>& prepared,
+          std::span<uint8_t> memory)
+      : config_(config), prepared_(prepared), memory_(memory), recorder_(simulator_, instructions),
+        finished_(simulator_), vector_done_(simulator_), inputs_(simulator_), depthwise_inputs_(simulator_),
+        weights_(simulator_), depthwise_weights_(simulator_), shadow_(simulator_, 1), passes_started_(simulator_),
+        array_done_(simulator_, static_cast<size_t>(config.accumulation_buffer_banks)),
+        depthwise_done_(simulator_, static_cast<size_t>(config.accumulation_buffer_banks)),
+        accumulation_released_(simulator_), parameters_ready_(simulator_, 1), parameters_released_(simulator_),
+        writes_(simulator_, instructions.size() + 1),
+        accumulation_(static_cast<size_t>(config.accumulation_buffer_banks)),
+        array_weights_(config.array_rows, config.array_columns),
+        shadow_weights_(config.array_rows, config.array_columns) {
+    for (int u = 0; u < kUnits; ++u) {
+      commands_.push_back(
+          std::make_unique<Queue<size_t>>(simulator_, static_cast<size_t>(config.command_queue_depth)));
+    }
+    first_visit_.reserve(prepared.size());
+    int64_t visits = 0;
+    for (const Prepared& p : prepared) {
+      first_visit_.push_back(visits);
+      visits += static_cast<int64_t>(p.visits.size());
+    }
+  }
+
+  Status Run(Trace& trace) {
+    simulator_.Spawn("command processor", CommandProcessor());
+    simulator_.Spawn("input fetch", InputFetch());
+    simulator_.Spawn("weight fetch", WeightFetch());
+    simulator_.Spawn("weight load", WeightLoad());
+    simulator_.Spawn("array", Array());
+    simulator_.Spawn("depthwise", Depthwise());
+    simulator_.Spawn("parameter fetch", ParameterFetch());
+    simulator_.Spawn("vector", Vector());
+    simulator_.Spawn("completion", Completion());
+    constexpr int64_t kLongest = int64_t{1} << 50;  // cycles; no program that fits its memory runs so long
+    KILN_CHECK(simulator_.Run(kLongest));
+    KILN_CHECK(simulator_.unfinished().empty());  // a checked program cannot deadlock the machine
+    if (!memory_.fault().empty()) return ErrorAt("", "", memory_.fault(), "the program is malformed");
+    trace.cycles = simulator_.now();
+    trace.spans = recorder_.TakeSpans();
+    trace.units = recorder_.TakeUnits();
+    trace.kernels = std::move(kernels_);
+    return OkStatus();
+  }
+
+ private:
+  static bool UsesUnit(const Instruction& instruction, Unit unit) {
+    switch (unit) {
+      case kInputFetch:
+      case kWeightFetch:
+      case kParameterFetch:
+        return instruction.opcode == Opcode::kMatrix || instruction.opcode == Opcode::kDepthwise;
+      case kWeightLoad:
+      case kArray: return instruction.opcode == Opcode::kMatrix;
+      case kDepthwiseUnit: return instruction.opcode == Opcode::kDepthwise;
+      case kVectorUnit: return true;
+      case kUnits: break;
+    }
+    return false;
+  }
+  // How many instructions the unit will be sent.
+  size_t CommandsFor(Unit unit) const {
+    return static_cast<size_t>(std::count_if(prepared_.begin(), prepared_.end(), [&](const Prepared& p) {
+      return UsesUnit(*p.instruction, unit);
+    }));
+  }
+
+  // Fetches, decodes, and hands each instruction to every unit that it uses.
+  Process CommandProcessor() {
+    for (size_t i = 0; i < prepared_.size(); ++i) {
+      co_await simulator_.Delay(prepared_[i].dispatch_cycles);
+      for (int u = 0; u < kUnits; ++u) {
+        if (UsesUnit(*prepared_[i].instruction, static_cast<Unit>(u))) {
+          co_await commands_[static_cast<size_t>(u)]->Push(i);
+        }
+      }
+    }
+  }
+
+  Process InputFetch() {
+    for (size_t n = CommandsFor(kInputFetch); n > 0; --n) {
+      const size_t i = co_await commands_[kInputFetch]->Pop();
+      const Prepared& p = prepared_[i];
+      const Instruction& in = *p.instruction;
+      if (in.after_previous) {
+        const int64_t since = simulator_.now();
+        co_await finished_.AtLeast(static_cast<int64_t>(i));
+        recorder_.Stall(kInputFetch, "earlier instruction", since);
+      }
+      const bool depthwise = in.opcode == Opcode::kDepthwise;
+      DoubleBuffer<InputBank>& buffer = depthwise ? depthwise_inputs_ : inputs_;
+      for (const Visit& visit : p.visits) {
+        if (!visit.fetch_inputs) continue;
+        for (int32_t fill = 0; fill < p.geometry.fills; ++fill) {
+          const int32_t first = depthwise ? visit.first_column : fill * in.tiling.groups_per_bank;
+          const int32_t end = depthwise ? first + 1 : std::min(p.geometry.groups, first + in.tiling.groups_per_bank);
+          const int64_t k = buffer.next_fill++;
+          const int64_t since = simulator_.now();
+          co_await buffer.released.AtLeast(k - 1);
+          recorder_.Stall(kInputFetch, "input bank full", since);
+          int64_t cycles = 0;
+          for (int32_t g = first; g < end; ++g) cycles += GroupFetchCycles(in, config_, p.geometry, visit, g);
+          const int64_t before = memory_.bytes_read;
+          FillInputs(in, config_, p.geometry, visit, first, end, memory_, buffer.bank(k));
+          recorder_.unit(kInputFetch).bytes_read += memory_.bytes_read - before;
+          recorder_.Busy(kInputFetch, i, cycles);
+          co_await simulator_.Delay(cycles);
+          co_await buffer.filled.Push(k, config_.memory_latency);
+        }
+      }
+    }
+  }
+
+  // The weight tiles of one block in the order of passes: entry t is (row tile, column tile of the block).
+  static std::pair<int32_t, int32_t> TileOfBlock(const Geometry& geometry, const Visit& visit, int64_t t) {
+    const int64_t per_group = int64_t{visit.columns} * geometry.rows_per_group;
+    const int64_t group = t / per_group, rest = t % per_group;
+    return {static_cast<int32_t>(group * geometry.rows_per_group + rest % geometry.rows_per_group),
+            static_cast<int32_t>(rest / geometry.rows_per_group)};
+  }
+
+  Process WeightFetch() {
+    for (size_t n = CommandsFor(kWeightFetch); n > 0; --n) {
+      const size_t i = co_await commands_[kWeightFetch]->Pop();
+      const Prepared& p = prepared_[i];
+      const Instruction& in = *p.instruction;
+      const bool depthwise = in.opcode == Opcode::kDepthwise;
+      if (in.after_previous && !depthwise && in.convolution.weight_layout == WeightLayout::kStrided) {
+        const int64_t since = simulator_.now();
+        co_await finished_.AtLeast(static_cast<int64_t>(i));
+        recorder_.Stall(kWeightFetch, "earlier instruction", since);
+      }
+      for (const Visit& visit : p.visits) {
+        if (!visit.fetch_weights) continue;
+        const int64_t tiles = depthwise ? 1 : int64_t{p.geometry.row_tiles()} * visit.columns;
+        const int64_t per_fill = depthwise ? 1 : in.tiling.weight_tiles_per_bank;
+        DoubleBuffer<WeightBank>& buffer = depthwise ? depthwise_weights_ : weights_;
+        for (int64_t first = 0; first < tiles; first += per_fill) {
+          const int64_t end = std::min(tiles, first + per_fill);
+          const int64_t k = buffer.next_fill++;
+          const int64_t since = simulator_.now();
+          co_await buffer.released.AtLeast(k - 1);
+          recorder_.Stall(kWeightFetch, "weight bank full", since);
+          const int64_t before = memory_.bytes_read;
+          int64_t cycles = 0;
+          WeightBank& bank = buffer.bank(k);
+          if (depthwise) {
+            FetchDepthwiseWeights(in, config_, visit, memory_, bank);
+            cycles = WeightFetchCycles(in, config_, 0, visit.first_column);
+          } else {
+            const size_t tile_codes = static_cast<size_t>(config_.macs_per_cycle());
+            bank.resize(static_cast<size_t>(end - first) * tile_codes);
+            for (int64_t t = first; t < end; ++t) {
+              const auto [row_tile, column] = TileOfBlock(p.geometry, visit, t);
+              FetchWeightTile(in, config_, p.geometry, visit, row_tile, visit.first_column + column, memory_,
+                              bank.data() + static_cast<size_t>(t - first) * tile_codes);
+              cycles += WeightFetchCycles(in, config_, row_tile, visit.first_column + column);
+            }
+          }
+          recorder_.unit(kWeightFetch).bytes_read += memory_.bytes_read - before;
+          recorder_.Busy(kWeightFetch, i, cycles);
+          co_await simulator_.Delay(cycles);
+          co_await buffer.filled.Push(k, config_.memory_latency);
+        }
+      }
+    }
+  }
+
+  // Shifts one weight tile after the other into the shadow registers, which a starting pass empties.
+  Process WeightLoad() {
+    int64_t loads = 0;
+    int64_t fill = -1;
+    for (size_t n = CommandsFor(kWeightLoad); n > 0; --n) {
+      const size_t i = co_await commands_[kWeightLoad]->Pop();
+      const Prepared& p = prepared_[i];
+      const Tiling& tiling = p.instruction->tiling;
+      for (const Visit& visit : p.visits) {
+        const int64_t tiles = int64_t{p.geometry.row_tiles()} * visit.columns;
+        for (int64_t t = 0; t < tiles; ++t) {
+          const int64_t in_fill = t % tiling.weight_tiles_per_bank;
+          int64_t since = simulator_.now();
+          if (in_fill == 0 && visit.fetch_weights) {
+            fill = co_await weights_.filled.Pop();
+            recorder_.Stall(kWeightLoad, "weight bank empty", since);
+          }
+          since = simulator_.now();
+          co_await passes_started_.AtLeast(loads);
+          recorder_.Stall(kWeightLoad, "shadow registers full", since);
+          ++loads;
+          const size_t tile_codes = static_cast<size_t>(config_.macs_per_cycle());
+          const int8_t* codes = weights_.bank(fill).data() + static_cast<size_t>(in_fill) * tile_codes;
+          for (int r = 0; r < config_.array_rows; ++r) {
+            for (int c = 0; c < config_.array_columns; ++c) {
+              shadow_weights_.Set(r, c, codes[r * config_.array_columns + c]);
+            }
+          }
+          const int64_t cycles = WeightLoadCycles(config_);
+          recorder_.Busy(kWeightLoad, i, cycles);
+          co_await simulator_.Delay(cycles);
+          const bool last_of_fill = t + 1 == tiles || in_fill + 1 == tiling.weight_tiles_per_bank;
+          if (last_of_fill && visit.last_of_weights) weights_.released.Add();
+          co_await shadow_.Push(0);
+        }
+      }
+    }
+  }
+
+  Process Array() {
+    int64_t fill = -1;
+    for (size_t n = CommandsFor(kArray); n > 0; --n) {
+      const size_t i = co_await commands_[kArray]->Pop();
+      const Prepared& p = prepared_[i];
+      const Instruction& in = *p.instruction;
+      for (size_t v = 0; v < p.visits.size(); ++v) {
+        const Visit& visit = p.visits[v];
+        const int64_t block = first_visit_[i] + static_cast<int64_t>(v);
+        bool first_pass = true;
+        for (int32_t f = 0; f < p.geometry.fills; ++f) {
+          if (visit.fetch_inputs) {
+            const int64_t since = simulator_.now();
+            fill = co_await inputs_.filled.Pop();
+            recorder_.Stall(kArray, "input bank empty", since);
+          }
+          const int32_t first_group = f * in.tiling.groups_per_bank;
+          const int32_t end_group = std::min(p.geometry.groups, first_group + in.tiling.groups_per_bank);
+          for (int32_t g = first_group; g < end_group; ++g) {
+            for (int32_t c = 0; c < visit.columns; ++c) {
+              for (int32_t r = 0; r < p.geometry.rows_per_group; ++r) {
+                int64_t since = simulator_.now();
+                co_await shadow_.Pop();
+                recorder_.Stall(kArray, "weights", since);
+                if (first_pass) {
+                  since = simulator_.now();
+                  co_await accumulation_released_.AtLeast(block - config_.accumulation_buffer_banks + 1);
+                  recorder_.Stall(kArray, "accumulation bank full", since);
+                  first_pass = false;
+                }
+                std::swap(array_weights_, shadow_weights_);
+                passes_started_.Add();
+                ArrayPass(in, config_, p.geometry, visit, array_weights_, inputs_.bank(fill), g - first_group, r, c,
+                          g == 0 && r == 0, AccumulationOf(block));
+                recorder_.Busy(kArray, i, visit.pixels());
+                co_await simulator_.Delay(visit.pixels());
+              }
+            }
+          }
+          if (visit.last_of_inputs) inputs_.released.Add();
+        }
+        co_await array_done_.Push(block, SettleCycles(in, config_));
+      }
+    }
+  }
+
+  Process Depthwise() {
+    for (size_t n = CommandsFor(kDepthwiseUnit); n > 0; --n) {
+      const size_t i = co_await commands_[kDepthwiseUnit]->Pop();
+      const Prepared& p = prepared_[i];
+      const Instruction& in = *p.instruction;
+      for (size_t v = 0; v < p.visits.size(); ++v) {
+        const Visit& visit = p.visits[v];
+        const int64_t block = first_visit_[i] + static_cast<int64_t>(v);
+        int64_t since = simulator_.now();
+        const int64_t fill = co_await depthwise_inputs_.filled.Pop();
+        recorder_.Stall(kDepthwiseUnit, "input bank empty", since);
+        since = simulator_.now();
+        const int64_t weights = co_await depthwise_weights_.filled.Pop();
+        recorder_.Stall(kDepthwiseUnit, "weights", since);
+        since = simulator_.now();
+        co_await accumulation_released_.AtLeast(block - config_.accumulation_buffer_banks + 1);
+        recorder_.Stall(kDepthwiseUnit, "accumulation bank full", since);
+        DepthwiseStep(in, config_, p.geometry, visit, depthwise_weights_.bank(weights), depthwise_inputs_.bank(fill),
+                      AccumulationOf(block));
+        const int64_t cycles = DepthwiseCycles(in, config_, visit);
+        recorder_.Busy(kDepthwiseUnit, i, cycles);
+        co_await simulator_.Delay(cycles);
+        depthwise_inputs_.released.Add();
+        depthwise_weights_.released.Add();
+        co_await depthwise_done_.Push(block, SettleCycles(in, config_));
+      }
+    }
+  }
+
+  // The channel parameters share the operand port with the vector unit: an instruction's first set waits until the vector unit
+  // has done with the instructions before; later sets wait for the buffer, which the vector unit frees after a drain.
+  Process ParameterFetch() {
+    int64_t sets = 0;
+    for (size_t n = CommandsFor(kParameterFetch); n > 0; --n) {
+      const size_t i = co_await commands_[kParameterFetch]->Pop();
+      const Prepared& p = prepared_[i];
+      co_await vector_done_.AtLeast(static_cast<int64_t>(i));
+      for (const Visit& visit : p.visits) {
+        if (!visit.fetch_parameters) continue;
+        co_await parameters_released_.AtLeast(sets);
+        ++sets;
+        const int64_t before = memory_.bytes_read;
+        FetchParameters(*p.instruction, config_, visit, memory_, parameters_);
+        recorder_.unit(kParameterFetch).bytes_read += memory_.bytes_read - before;
+        const int64_t cycles = ParameterFetchCycles(config_, visit);
+        recorder_.Busy(kParameterFetch, i, cycles);
+        co_await simulator_.Delay(cycles);
+        co_await parameters_ready_.Push(0, config_.memory_latency);
+      }
+    }
+  }
+
+  Process Vector() {
+    for (size_t n = CommandsFor(kVectorUnit); n > 0; --n) {
+      const size_t i = co_await commands_[kVectorUnit]->Pop();
+      const Prepared& p = prepared_[i];
+      const Instruction& in = *p.instruction;
+      UnitTrace& unit = recorder_.unit(kVectorUnit);
+      if (in.opcode == Opcode::kVector) {
+        if (in.after_previous) {
+          const int64_t since = simulator_.now();
+          co_await finished_.AtLeast(static_cast<int64_t>(i));
+          recorder_.Stall(kVectorUnit, "earlier instruction", since);
+        }
+        const int64_t cycles = VectorCycles(in.vector, config_);
+        recorder_.Busy(kVectorUnit, i, cycles);
+        co_await simulator_.Delay(cycles);
+        const int64_t read = memory_.bytes_read, written = memory_.bytes_written;
+        RunVectorRows(in, config_, memory_);
+        unit.bytes_read += memory_.bytes_read - read;
+        unit.bytes_written += memory_.bytes_written - written;
+      }
+      for (const Visit& visit : p.visits) {
+        int64_t since = simulator_.now();
+        const int64_t block = co_await (in.opcode == Opcode::kMatrix ? array_done_ : depthwise_done_).Pop();
+        recorder_.Stall(kVectorUnit, "accumulators", since);
+        if (visit.fetch_parameters) {
+          since = simulator_.now();
+          co_await parameters_ready_.Pop();
+          recorder_.Stall(kVectorUnit, "channel parameters", since);
+        }
+        const int64_t cycles = DrainCycles(in, config_, visit);
+        recorder_.Busy(kVectorUnit, i, cycles);
+        co_await simulator_.Delay(cycles);
+        const int64_t read = memory_.bytes_read, written = memory_.bytes_written;
+        DrainBlock(in, config_, visit, AccumulationOf(block), parameters_, memory_);
+        unit.bytes_read += memory_.bytes_read - read;
+        unit.bytes_written += memory_.bytes_written - written;
+        accumulation_released_.Add();
+        if (visit.last_of_parameters) parameters_released_.Add();
+      }
+      vector_done_.Add();
+      co_await writes_.Push(i, PipelineDepth(in.vector, config_) + config_.memory_latency);
+    }
+  }
+
+  // An instruction is finished when its last write has reached memory.
+  Process Completion() {
+    int64_t before = 0;
+    for (size_t n = prepared_.size(); n > 0; --n) {
+      const size_t i = co_await writes_.Pop();
+      KernelTrace kernel;
+      kernel.kernel = static_cast<int>(prepared_[i].instruction->kernel);
+      kernel.begin = std::exchange(before, simulator_.now());
+      kernel.end = simulator_.now();
+      kernels_.push_back(kernel);
+      finished_.Add();
+    }
+  }
+
+  AccumulationBank& AccumulationOf(int64_t block) {
+    return accumulation_[static_cast<size_t>(block % config_.accumulation_buffer_banks)];
+  }
+
+  const Config& config_;
+  const std::vector<Prepared>& prepared_;
+  OuterMemory memory_;
+  Simulator simulator_;
+  Recorder recorder_;
+  std::vector<KernelTrace> kernels_;
+
+  std::vector<std::unique_ptr<Queue<size_t>>> commands_;  // one a unit
+  Counter finished_;     // instructions whose writes are all in memory
+  Counter vector_done_;  // instructions that the vector unit has issued to the end
+  DoubleBuffer<InputBank> inputs_, depthwise_inputs_;
+  DoubleBuffer<WeightBank> weights_, depthwise_weights_;
+  Queue<int> shadow_;       // a loaded tile in the shadow registers
+  Counter passes_started_;  // each empties the shadow registers
+  Queue<int64_t> array_done_, depthwise_done_;
+  Counter accumulation_released_;  // blocks drained, counted over the whole program
+  Queue<int> parameters_ready_;
+  Counter parameters_released_;
+  Queue<size_t> writes_;
+
+  std::vector<int64_t> first_visit_;  // number of the first block of each instruction, counted over the whole program
+  std::vector<AccumulationBank> accumulation_;
+  ArrayWeights array_weights_, shadow_weights_;
+  ParameterBank parameters_;
+};
+
+StatusOr<Trace> RunPrepared(const Config& config, std::span<const Instruction> instructions,
+                            const std::vector<Prepared>& prepared, std::span<uint8_t> memory) {
+  Trace trace;
+  Machine machine(config, instructions, prepared, memory);
+  KILN_RETURN_IF_ERROR(machine.Run(trace));
+  return trace;
+}
+
+// Appends what a later step of the same image did.
+void Append(Trace& to, Trace&& from) {
+  const int64_t shift = to.cycles;
+  to.cycles += from.cycles;
+  for (Span& span : from.spans) {
+    span.begin += shift;
+    span.end += shift;
+    to.spans.push_back(span);
+  }
+  for (KernelTrace& kernel : from.kernels) {
+    kernel.begin += shift;
+    kernel.end += shift;
+    to.kernels.push_back(kernel);
+  }
+  if (to.units.empty()) {
+    to.units = std::move(from.units);
+    return;
+  }
+  for (size_t u = 0; u < to.units.size(); ++u) {
+    to.units[u].busy_cycles += from.units[u].busy_cycles;
+    to.units[u].bytes_read += from.units[u].bytes_read;
+    to.units[u].bytes_written += from.units[u].bytes_written;
+    for (const auto& [cause, cycles] : from.units[u].stall_cycles) to.units[u].stall_cycles[cause] += cycles;
+  }
+}
+
+// Instructions of one kernel stand side by side in a program: their times are one entry.
+void MergeKernels(Trace& trace, const std::vector<KernelInfo>& infos) {
+  std::vector<KernelTrace> merged;
+  for (const KernelTrace& kernel : trace.kernels) {
+    if (!merged.empty() && merged.back().kernel == kernel.kernel) {
+      merged.back().end = kernel.end;
+    } else {
+      merged.push_back(kernel);
+      merged.back().macs = infos[static_cast<size_t>(kernel.kernel)].macs;
+    }
+  }
+  trace.kernels = std::move(merged);
+}
+
+}  // namespace
+
+StatusOr<Trace> RunInstructions(const Config& config, std::span<const Instruction> instructions,
+                                std::span<uint8_t> memory) {
+  for (const Instruction& instruction : instructions) KILN_RETURN_IF_ERROR(CheckInstruction(instruction, config));
+  return RunPrepared(config, instructions, Prepare(config, instructions), memory);
+}
+
+StatusOr<RunResult> RunCycle(const SystolicProgram& program, const Batch& batch, const RunOptions& options) {
+  const std::span<const Instruction> all(program.instructions());
+  for (const Instruction& instruction : all) KILN_RETURN_IF_ERROR(CheckInstruction(instruction, program.config()));
+  // What a step's instructions fall into is the same for every image.
+  std::vector<std::vector<Prepared>> prepared;
+  for (const Step& step : program.steps()) {
+    prepared.emplace_back();
+    if (step.kind == Step::Kind::kInstructions) {
+      prepared.back() = Prepare(program.config(), all.subspan(static_cast<size_t>(step.begin),
+                                                              static_cast<size_t>(step.end - step.begin)));
+    }
+  }
+
+  KILN_ASSIGN_OR_RETURN(BatchOutputs outputs, BatchOutputs::Create(program, batch));
+  std::vector<int64_t> cycles(static_cast<size_t>(batch.images()), 0);
+  Trace first;
+  std::mutex mutex;
+  Status failure;
+  int64_t done = 0;
+  ParallelFor(batch.images(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t image = begin; image < end; ++image) {
+      std::vector<uint8_t> memory = InitialMemory(program);
+      Trace trace;
+      Status status = StoreInputs(program, batch, image, memory);
+      for (size_t s = 0; s < program.steps().size() && status.ok(); ++s) {
+        const Step& step = program.steps()[s];
+        if (step.kind == Step::Kind::kHost) {
+          status = RunHostStep(program.host_steps()[static_cast<size_t>(step.begin)], memory);
+          continue;
+        }
+        auto part = RunPrepared(program.config(), all.subspan(static_cast<size_t>(step.begin),
+                                                              static_cast<size_t>(step.end - step.begin)),
+                                prepared[s], memory);
+        status = part.status();
+        if (status.ok()) Append(trace, *std::move(part));
+      }
+      if (status.ok()) outputs.Store(program, image, memory);
+      std::lock_guard lock(mutex);
+      if (!status.ok() && failure.ok()) failure = status;
+      cycles[static_cast<size_t>(image)] = trace.cycles;
+      if (image == 0) first = std::move(trace);
+      if (options.on_progress) options.on_progress(++done);
+    }
+  });
+  KILN_RETURN_IF_ERROR(failure);
+  MergeKernels(first, program.kernels());
+  RunResult result;
+  result.outputs = outputs.TakeValues();
+  result.codes = outputs.TakeCodes();
+  result.trace = std::move(first);
+  result.cycles_per_image = std::move(cycles);
+  return result;
+}
+
+}  // namespace kiln::systolic
