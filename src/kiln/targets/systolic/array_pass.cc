@@ -31,7 +31,8 @@ void RunPassPortable(const ArrayWeights& weights, const int16_t* words, const Pa
       for (int c = 0; c < weights.columns; ++c) {
         uint32_t sum = overwrite ? 0u : static_cast<uint32_t>(accumulators[c]);
         for (int r = 0; r < word_codes; ++r) {
-          sum += static_cast<uint32_t>(word[r] * weights.pairs[static_cast<size_t>(((r / 2) * weights.columns + c) * 2 + r % 2)]);
+          sum += static_cast<uint32_t>(word[r] *
+                                       weights.pairs[static_cast<size_t>(((r / 2) * weights.columns + c) * 2 + r % 2)]);
         }
         accumulators[c] = static_cast<int32_t>(sum);
       }

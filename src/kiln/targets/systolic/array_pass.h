@@ -8,8 +8,8 @@
 
 namespace kiln::systolic {
 
-// The weights that stand in the array, in the order in which the pass kernels read them: pairs of rows side by side, columns
-// rounded up to `kColumnStep`, rows to an even number; padding is 0.
+// The weights that stand in the array, in the order in which the pass kernels read them: pairs of rows side by side,
+// columns rounded up to `kColumnStep`, rows to an even number; padding is 0.
 struct ArrayWeights {
   static constexpr int kColumnStep = 8;
   ArrayWeights(int rows, int columns);
@@ -27,9 +27,11 @@ struct PassWords {
   std::span<const int32_t> columns;  // one an output column of the tile
 };
 
-// accumulators[pixel * weights.columns + column] (+)= sum over rows of word[row] * weight[row][column], int32, wrapping.
-// `words` holds 2 * weights.row_pairs codes a word. The first pass of a block overwrites (`overwrite`), later ones add.
-void RunPass(const ArrayWeights& weights, const int16_t* words, const PassWords& places, bool overwrite, int32_t* accumulators);
+// accumulators[pixel * weights.columns + column] (+)= sum over rows of word[row] * weight[row][column], int32,
+// wrapping. `words` holds 2 * weights.row_pairs codes a word. The first pass of a block overwrites (`overwrite`), later
+// ones add.
+void RunPass(const ArrayWeights& weights, const int16_t* words, const PassWords& places, bool overwrite,
+             int32_t* accumulators);
 
 namespace internal {
 void RunPassPortable(const ArrayWeights& weights, const int16_t* words, const PassWords& places, bool overwrite,

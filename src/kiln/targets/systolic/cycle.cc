@@ -1,17 +1,14 @@
 #include "kiln/targets/systolic/cycle.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include "kiln/hardware/event_kernel.h"
-#include "kiln/support/parallel.h"
-#include "kiln/targets/systolic/binding.h"
 #include "kiln/targets/systolic/cycle_data.h"
 #include "kiln/targets/systolic/host.h"
+#include "kiln/targets/systolic/run_images.h"
 #include "kiln/targets/systolic/timing.h"
 #include "kiln/targets/systolic/walk.h"
 
@@ -95,8 +92,8 @@ class Recorder {
   int64_t last_[kUnits] = {-1, -1, -1, -1, -1, -1, -1};
 };
 
-// A double buffer between a unit that fills banks and one that reads them. Fill k goes to bank k % 2 and may begin when fill
-// k - 2 has been released; filled banks are handed over in order.
+// A double buffer between a unit that fills banks and one that reads them. Fill k goes to bank k % 2 and may begin when
+// fill k - 2 has been released; filled banks are handed over in order.
 template <typename Bank>
 struct DoubleBuffer {
   explicit DoubleBuffer(Simulator& simulator) : filled(simulator, 2), released(simulator) {}
@@ -114,19 +111,29 @@ class Machine {
  public:
   Machine(const Config& config, std::span<const Instruction> instructions, const std::vector<Prepared>& prepared,
           std::span<uint8_t> memory)
-      : config_(config), prepared_(prepared), memory_(memory), recorder_(simulator_, instructions),
-        finished_(simulator_), vector_done_(simulator_), inputs_(simulator_), depthwise_inputs_(simulator_),
-        weights_(simulator_), depthwise_weights_(simulator_), shadow_(simulator_, 1), passes_started_(simulator_),
+      : config_(config),
+        prepared_(prepared),
+        memory_(memory),
+        recorder_(simulator_, instructions),
+        finished_(simulator_),
+        vector_done_(simulator_),
+        inputs_(simulator_),
+        depthwise_inputs_(simulator_),
+        weights_(simulator_),
+        depthwise_weights_(simulator_),
+        shadow_(simulator_, 1),
+        passes_started_(simulator_),
         array_done_(simulator_, static_cast<size_t>(config.accumulation_buffer_banks)),
         depthwise_done_(simulator_, static_cast<size_t>(config.accumulation_buffer_banks)),
-        accumulation_released_(simulator_), parameters_ready_(simulator_, 1), parameters_released_(simulator_),
+        accumulation_released_(simulator_),
+        parameters_ready_(simulator_, 1),
+        parameters_released_(simulator_),
         writes_(simulator_, instructions.size() + 1),
         accumulation_(static_cast<size_t>(config.accumulation_buffer_banks)),
         array_weights_(config.array_rows, config.array_columns),
         shadow_weights_(config.array_rows, config.array_columns) {
     for (int u = 0; u < kUnits; ++u) {
-      commands_.push_back(
-          std::make_unique<Queue<size_t>>(simulator_, static_cast<size_t>(config.command_queue_depth)));
+      commands_.push_back(std::make_unique<Queue<size_t>>(simulator_, static_cast<size_t>(config.command_queue_depth)));
     }
     first_visit_.reserve(prepared.size());
     int64_t visits = 0;
@@ -165,18 +172,21 @@ class Machine {
       case kParameterFetch:
         return instruction.opcode == Opcode::kMatrix || instruction.opcode == Opcode::kDepthwise;
       case kWeightLoad:
-      case kArray: return instruction.opcode == Opcode::kMatrix;
-      case kDepthwiseUnit: return instruction.opcode == Opcode::kDepthwise;
-      case kVectorUnit: return true;
-      case kUnits: break;
+      case kArray:
+        return instruction.opcode == Opcode::kMatrix;
+      case kDepthwiseUnit:
+        return instruction.opcode == Opcode::kDepthwise;
+      case kVectorUnit:
+        return true;
+      case kUnits:
+        break;
     }
     return false;
   }
   // How many instructions the unit will be sent.
   size_t CommandsFor(Unit unit) const {
-    return static_cast<size_t>(std::count_if(prepared_.begin(), prepared_.end(), [&](const Prepared& p) {
-      return UsesUnit(*p.instruction, unit);
-    }));
+    return static_cast<size_t>(std::count_if(prepared_.begin(), prepared_.end(),
+                                             [&](const Prepared& p) { return UsesUnit(*p.instruction, unit); }));
   }
 
   // Fetches, decodes, and hands each instruction to every unit that it uses.
@@ -394,8 +404,9 @@ class Machine {
     }
   }
 
-  // The channel parameters share the operand port with the vector unit: an instruction's first set waits until the vector unit
-  // has done with the instructions before; later sets wait for the buffer, which the vector unit frees after a drain.
+  // The channel parameters share the operand port with the vector unit: an instruction's first set waits until the
+  // vector unit has done with the instructions before; later sets wait for the buffer, which the vector unit frees
+  // after a drain.
   Process ParameterFetch() {
     int64_t sets = 0;
     for (size_t n = CommandsFor(kParameterFetch); n > 0; --n) {
@@ -487,8 +498,8 @@ class Machine {
   std::vector<KernelTrace> kernels_;
 
   std::vector<std::unique_ptr<Queue<size_t>>> commands_;  // one a unit
-  Counter finished_;     // instructions whose writes are all in memory
-  Counter vector_done_;  // instructions that the vector unit has issued to the end
+  Counter finished_;                                      // instructions whose writes are all in memory
+  Counter vector_done_;                                   // instructions that the vector unit has issued to the end
   DoubleBuffer<InputBank> inputs_, depthwise_inputs_;
   DoubleBuffer<WeightBank> weights_, depthwise_weights_;
   Queue<int> shadow_;       // a loaded tile in the shadow registers
@@ -553,6 +564,10 @@ void MergeKernels(Trace& trace, const std::vector<KernelInfo>& infos) {
   trace.kernels = std::move(merged);
 }
 
+std::span<const Instruction> InstructionsOf(std::span<const Instruction> all, const Step& step) {
+  return all.subspan(static_cast<size_t>(step.begin), static_cast<size_t>(step.end - step.begin));
+}
+
 }  // namespace
 
 StatusOr<Trace> RunInstructions(const Config& config, std::span<const Instruction> instructions,
@@ -569,47 +584,29 @@ StatusOr<RunResult> RunCycle(const SystolicProgram& program, const Batch& batch,
   for (const Step& step : program.steps()) {
     prepared.emplace_back();
     if (step.kind == Step::Kind::kInstructions) {
-      prepared.back() = Prepare(program.config(), all.subspan(static_cast<size_t>(step.begin),
-                                                              static_cast<size_t>(step.end - step.begin)));
+      prepared.back() = Prepare(program.config(), InstructionsOf(all, step));
     }
   }
 
-  KILN_ASSIGN_OR_RETURN(BatchOutputs outputs, BatchOutputs::Create(program, batch));
   std::vector<int64_t> cycles(static_cast<size_t>(batch.images()), 0);
   Trace first;
-  std::mutex mutex;
-  Status failure;
-  int64_t done = 0;
-  ParallelFor(batch.images(), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t image = begin; image < end; ++image) {
-      std::vector<uint8_t> memory = InitialMemory(program);
-      Trace trace;
-      Status status = StoreInputs(program, batch, image, memory);
-      for (size_t s = 0; s < program.steps().size() && status.ok(); ++s) {
-        const Step& step = program.steps()[s];
-        if (step.kind == Step::Kind::kHost) {
-          status = RunHostStep(program.host_steps()[static_cast<size_t>(step.begin)], memory);
-          continue;
-        }
-        auto part = RunPrepared(program.config(), all.subspan(static_cast<size_t>(step.begin),
-                                                              static_cast<size_t>(step.end - step.begin)),
-                                prepared[s], memory);
-        status = part.status();
-        if (status.ok()) Append(trace, *std::move(part));
+  const ImageRunner run = [&](int64_t image, std::span<uint8_t> memory) -> Status {
+    Trace trace;
+    for (size_t s = 0; s < program.steps().size(); ++s) {
+      const Step& step = program.steps()[s];
+      if (step.kind == Step::Kind::kHost) {
+        KILN_RETURN_IF_ERROR(RunHostStep(program.host_steps()[static_cast<size_t>(step.begin)], memory));
+        continue;
       }
-      if (status.ok()) outputs.Store(program, image, memory);
-      std::lock_guard lock(mutex);
-      if (!status.ok() && failure.ok()) failure = status;
-      cycles[static_cast<size_t>(image)] = trace.cycles;
-      if (image == 0) first = std::move(trace);
-      if (options.on_progress) options.on_progress(++done);
+      KILN_ASSIGN_OR_RETURN(Trace part, RunPrepared(program.config(), InstructionsOf(all, step), prepared[s], memory));
+      Append(trace, std::move(part));
     }
-  });
-  KILN_RETURN_IF_ERROR(failure);
+    cycles[static_cast<size_t>(image)] = trace.cycles;
+    if (image == 0) first = std::move(trace);
+    return OkStatus();
+  };
+  KILN_ASSIGN_OR_RETURN(RunResult result, RunImages(program, batch, options, run));
   MergeKernels(first, program.kernels());
-  RunResult result;
-  result.outputs = outputs.TakeValues();
-  result.codes = outputs.TakeCodes();
   result.trace = std::move(first);
   result.cycles_per_image = std::move(cycles);
   return result;

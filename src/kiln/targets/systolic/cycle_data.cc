@@ -112,8 +112,8 @@ void FetchWeightTile(const Instruction& instruction, const Config& config, const
   }
 }
 
-void FetchDepthwiseWeights(const Instruction& instruction, const Config& config, const Visit& visit, OuterMemory& memory,
-                           std::vector<int8_t>& codes) {
+void FetchDepthwiseWeights(const Instruction& instruction, const Config& config, const Visit& visit,
+                           OuterMemory& memory, std::vector<int8_t>& codes) {
   const Convolution& conv = instruction.convolution;
   const int64_t bytes_of_tile = int64_t{conv.taps()} * config.array_columns;
   codes.assign(static_cast<size_t>(bytes_of_tile), 0);
@@ -179,8 +179,8 @@ void DepthwiseStep(const Instruction& instruction, const Config& config, const G
   for (int32_t y = 0; y < visit.height; ++y) {
     for (int32_t x = 0; x < visit.width; ++x, sum += stride) {
       for (int32_t tap = 0; tap < conv.taps(); ++tap) {
-        const int64_t place = int64_t{geometry.y.Place(y, tap / conv.kernel_x)} * places_x +
-                              geometry.x.Place(x, tap % conv.kernel_x);
+        const int64_t place =
+            int64_t{geometry.y.Place(y, tap / conv.kernel_x)} * places_x + geometry.x.Place(x, tap % conv.kernel_x);
         const int16_t* word = bank.words.data() + place * lanes;
         const int8_t* weight = weights.data() + int64_t{tap} * lanes;
         for (int lane = 0; lane < lanes; ++lane) sum[lane] += word[lane] * weight[lane];

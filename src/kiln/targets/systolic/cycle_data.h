@@ -20,8 +20,14 @@ class OuterMemory {
  public:
   explicit OuterMemory(std::span<uint8_t> bytes) : bytes_(bytes) {}
   // `size` bytes at `address` for reading / writing, or null after noting a fault.
-  const uint8_t* Read(uint64_t address, uint64_t size) { return At(address, size, "read"); }
-  uint8_t* Write(uint64_t address, uint64_t size) { return At(address, size, "write"); }
+  const uint8_t* Read(uint64_t address, uint64_t size) {
+    bytes_read += static_cast<int64_t>(size);
+    return At(address, size, "read");
+  }
+  uint8_t* Write(uint64_t address, uint64_t size) {
+    bytes_written += static_cast<int64_t>(size);
+    return At(address, size, "write");
+  }
   const std::string& fault() const { return fault_; }
   int64_t bytes_read = 0, bytes_written = 0;
 
@@ -55,8 +61,8 @@ void FillInputs(const Instruction& instruction, const Config& config, const Geom
 void FetchWeightTile(const Instruction& instruction, const Config& config, const Geometry& geometry, const Visit& visit,
                      int32_t row_tile, int32_t column_tile, OuterMemory& memory, int8_t* codes);
 // Fetches the taps of one column tile as codes [taps][array_columns].
-void FetchDepthwiseWeights(const Instruction& instruction, const Config& config, const Visit& visit, OuterMemory& memory,
-                           std::vector<int8_t>& codes);
+void FetchDepthwiseWeights(const Instruction& instruction, const Config& config, const Visit& visit,
+                           OuterMemory& memory, std::vector<int8_t>& codes);
 void FetchParameters(const Instruction& instruction, const Config& config, const Visit& visit, OuterMemory& memory,
                      ParameterBank& bank);
 
