@@ -1,0 +1,220 @@
+// Time of single instructions: the event-driven count against the closed form, and against hand arithmetic.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "kiln/support/random.h"
+#include "kiln/targets/systolic/cycle.h"
+#include "kiln/targets/systolic/timing.h"
+
+namespace kiln::systolic {
+namespace {
+
+Config SmallConfig(int rows, int columns) {
+  Config config;
+  config.name = "test";
+  config.array_rows = rows;
+  config.array_columns = columns;
+  config.input_format = *FindFormat("int8");
+  config.weight_format = *FindFormat("int8");
+  config.vector_format = *FindFormat("fp32");
+  return config;
+}
+
+// A convolution on made-up addresses in a memory of kMemoryBytes; every byte it touches lies inside.
+constexpr size_t kMemoryBytes = size_t{8} << 20;
+
+Instruction Conv(const Config& config, int32_t height, int32_t width, int32_t channels, int32_t kernel, int32_t stride,
+                 int32_t out_channels) {
+  Instruction in;
+  in.opcode = Opcode::kMatrix;
+  in.after_previous = true;
+  Convolution& c = in.convolution;
+  c.height = height;
+  c.width = width;
+  c.channels = channels;
+  c.kernel_y = c.kernel_x = kernel;
+  c.stride_y = c.stride_x = stride;
+  c.pad_top = c.pad_left = kernel / 2;
+  c.out_height = (height + 2 * c.pad_top - kernel) / stride + 1;
+  c.out_width = (width + 2 * c.pad_left - kernel) / stride + 1;
+  c.out_channels = out_channels;
+  c.input_base = 0;
+  c.input_column_stride = channels;
+  c.input_row_stride = int64_t{width} * channels;
+  c.input_batch_stride = int64_t{height} * width * channels;
+  c.weight_base = 2 << 20;
+  c.parameters.base = 6 << 20;
+  VectorProgram& v = in.vector;
+  v.outer = {1, c.out_height, c.out_width, 1};
+  v.length = out_channels;
+  v.passes = {Pass{}};
+  v.passes[0].source = Source::kAccumulator;
+  v.passes[0].to_memory = true;
+  v.output.base = 4 << 20;
+  v.output.element = Element::kInt8;
+  v.output.element_stride = 1;
+  v.output.outer_stride = {0, int64_t{c.out_width} * out_channels, out_channels, 0};
+  (void)config;
+  return in;
+}
+
+// The largest square-ish tile that fits, everything else one at a time.
+Tiling TilingFor(int32_t tile_height, int32_t tile_width) {
+  Tiling tiling;
+  tiling.tile_height = tile_height;
+  tiling.tile_width = tile_width;
+  return tiling;
+}
+
+int64_t EventCycles(const Config& config, const Instruction& in) {
+  std::vector<uint8_t> memory(kMemoryBytes, 0);
+  const auto trace = RunInstructions(config, std::span(&in, 1), memory);
+  EXPECT_TRUE(trace.ok()) << trace.status();
+  return trace.ok() ? trace->cycles : -1;
+}
+
+int64_t ClosedForm(const Config& config, const Instruction& in) {
+  return DispatchCycles(config, static_cast<int64_t>(Encode({in}).size())) + EstimateCycles(in, config);
+}
+
+// A matrix product of [M, 16] by [16, 16] on a 16x16 array, one tile: fill, one pass, drain, nothing overlaps.
+//   inputs    M words, one a cycle, there after L more                          M + L
+//   the pass  M cycles, the last sums settle R + C cycles later                 M + 32
+//   drain     M words, the pipeline's depth of one stage, the write's latency   M + 4 + L
+// Weights (16 fetch + L + 16 load) and parameters (12 + L) are there earlier when M > 16.
+TEST(CycleTime, OneTileMatrixProductIsFillPassDrain) {
+  const Config config = SmallConfig(16, 16);
+  for (const int32_t m : {32, 100, 1000}) {
+    Instruction in = Conv(config, 1, m, 16, 1, 1, 16);
+    in.tiling = TilingFor(1, m);
+    const int64_t by_hand = 3 * m + 2 * config.memory_latency + 32 + 4;
+    EXPECT_EQ(EstimateCycles(in, config), by_hand) << m;
+    EXPECT_EQ(EventCycles(config, in), ClosedForm(config, in)) << m;
+  }
+}
+
+// A 3x3 convolution of 16 channels over many tiles is bound by its 9 passes a tile: the first fill and the last drain
+// stand out, the rest is the ideal number of cycles.
+TEST(CycleTime, ConvolutionOfManyTilesIsBoundByPasses) {
+  const Config config = SmallConfig(16, 16);
+  Instruction in = Conv(config, 32, 32, 16, 3, 1, 16);
+  in.tiling = TilingFor(8, 16);
+  const int64_t ideal = 32 * 32 * 9;
+  const int64_t fill = 10 * 18 + config.memory_latency;
+  const int64_t drain = 8 * 16 + 32 + 4 + config.memory_latency;
+  EXPECT_EQ(EstimateCycles(in, config), fill + ideal + drain);
+  EXPECT_EQ(EventCycles(config, in), ClosedForm(config, in));
+}
+
+// One output pixel: every pass waits for its weights, R cycles a tile through the load path.
+TEST(CycleTime, MatrixVectorProductIsBoundByWeights) {
+  const Config config = SmallConfig(16, 16);
+  Instruction in = Conv(config, 1, 1, 256, 1, 1, 256);
+  in.tiling = TilingFor(1, 1);
+  in.tiling.groups_per_bank = 16;
+  in.tiling.weight_tiles_per_bank = 1;
+  EXPECT_EQ(EventCycles(config, in), ClosedForm(config, in));
+  EXPECT_GE(EstimateCycles(in, config), 256 * 16);
+  // Two tiles a bank hide the memory's latency better than one.
+  Instruction wide = in;
+  wide.tiling.weight_tiles_per_bank = 32;
+  EXPECT_EQ(EventCycles(config, wide), ClosedForm(config, wide));
+  EXPECT_LT(EstimateCycles(wide, config), EstimateCycles(in, config));
+}
+
+TEST(CycleTime, EventDrivenCountEqualsClosedFormOnRandomShapesAndTilings) {
+  int checked = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    Random random(seed);
+    const int sizes[] = {4, 8, 16};
+    Config config = SmallConfig(sizes[random.Below(3)], sizes[random.Below(3)]);
+    config.accumulation_buffer_banks = static_cast<int>(random.Between(1, 2));
+    config.memory_latency = static_cast<int>(random.Below(40));
+    config.input_port_bytes = 1 << random.Between(2, 5);
+    config.weight_port_bytes = 1 << random.Between(2, 5);
+    config.operand_port_bytes = 1 << random.Between(2, 5);
+    config.output_port_bytes = 1 << random.Between(2, 5);
+    config.weight_rows_per_cycle = 1 << random.Below(3);
+    config.depthwise_multipliers = static_cast<int>(random.Between(1, 9));
+
+    const int32_t kernels[] = {1, 1, 2, 3, 3, 5};
+    const int32_t kernel = kernels[random.Below(6)];
+    const int32_t stride = static_cast<int32_t>(random.Between(1, 3));
+    const bool depthwise = random.Below(4) == 0;
+    const int32_t channels = static_cast<int32_t>(random.Between(1, 50));
+    Instruction in =
+        Conv(config, static_cast<int32_t>(random.Between(kernel, 24)), static_cast<int32_t>(random.Between(kernel, 24)),
+             channels, kernel, stride, depthwise ? channels : static_cast<int32_t>(random.Between(1, 50)));
+    if (depthwise) in.opcode = Opcode::kDepthwise;
+    in.tiling.packing = !depthwise && random.Below(3) == 0 ? Packing::kTaps : Packing::kChannels;
+    in.tiling.order = random.Below(2) == 0 ? Order::kInputOuter : Order::kWeightOuter;
+    in.tiling.tile_height = static_cast<int32_t>(random.Between(1, in.convolution.out_height));
+    in.tiling.tile_width = static_cast<int32_t>(random.Between(1, in.convolution.out_width));
+    in.tiling.columns_per_block = depthwise ? 1 : static_cast<int32_t>(random.Between(1, 4));
+    in.tiling.groups_per_bank = depthwise ? 1 : static_cast<int32_t>(random.Between(1, 4));
+    in.tiling.weight_tiles_per_bank = depthwise ? 1 : static_cast<int32_t>(random.Between(1, 60));
+    if (random.Below(3) == 0) {  // a residual operand
+      VectorProgram& v = in.vector;
+      v.operands = {v.output};
+      v.operands[0].base = 5 << 20;
+      v.operands[0].element_stride = random.Below(4) == 0 ? 0 : 1;
+      Stage add;
+      add.op = StageOp::kAdd;
+      add.a = Argument::kOperand0;
+      v.passes[0].stages = {add};
+    }
+    if (!CheckInstruction(in, config).ok()) continue;  // the tile does not fit the buffers
+    ++checked;
+    EXPECT_EQ(EventCycles(config, in), ClosedForm(config, in)) << "seed " << seed << "\n" << Print(in, config);
+  }
+  EXPECT_GT(checked, 150);
+}
+
+TEST(CycleTime, VectorInstructionTakesItsWordsAndLatencies) {
+  const Config config = SmallConfig(16, 16);
+  Instruction in;
+  in.opcode = Opcode::kVector;
+  VectorProgram& v = in.vector;
+  v.outer = {1, 1, 10, 1};
+  v.length = 40;  // two whole words and one of 8 elements
+  v.operands = {Stream{}};
+  v.operands[0].element_stride = 1;
+  v.operands[0].outer_stride = {0, 0, 40, 0};
+  v.output = v.operands[0];
+  v.output.base = 4096;
+  v.passes = {Pass{}};
+  v.passes[0].to_memory = true;
+  EXPECT_EQ(EstimateCycles(in, config), 10 * 3 + config.memory_latency + 4 + config.memory_latency);
+  EXPECT_EQ(EventCycles(config, in), ClosedForm(config, in));
+  // Four bytes an element: the 16-byte port takes four beats for a word of 16, two for the word of 8.
+  v.operands[0].element = Element::kFloat32;
+  v.operands[0].element_stride = 4;
+  v.operands[0].outer_stride = {0, 0, 160, 0};
+  EXPECT_EQ(EstimateCycles(in, config), 10 * (4 + 4 + 2) + config.memory_latency + 4 + config.memory_latency);
+  EXPECT_EQ(EventCycles(config, in), ClosedForm(config, in));
+}
+
+// The next instruction's weights are fetched while this one runs, so two cost less than twice one; but not less than
+// the work.
+TEST(CycleTime, WeightsOfTheNextInstructionAreFetchedAhead) {
+  const Config config = SmallConfig(16, 16);
+  Instruction in = Conv(config, 16, 16, 32, 3, 1, 32);
+  in.tiling = TilingFor(8, 16);
+  in.tiling.weight_tiles_per_bank = 18;
+  std::vector<uint8_t> memory(kMemoryBytes, 0);
+  const std::vector<Instruction> two = {in, in};
+  const auto trace = RunInstructions(config, two, memory);
+  ASSERT_TRUE(trace.ok()) << trace.status();
+  EXPECT_LE(trace->cycles, 2 * ClosedForm(config, in));
+  EXPECT_GE(trace->cycles, 2 * int64_t{16 * 16 * 9 * 2 * 2});
+  ASSERT_EQ(trace->kernels.size(), 2u);
+  EXPECT_EQ(trace->kernels[0].begin, 0);
+  EXPECT_EQ(trace->kernels[0].end, trace->kernels[1].begin);
+  EXPECT_EQ(trace->kernels[1].end, trace->cycles);
+}
+
+}  // namespace
+}  // namespace kiln::systolic
