@@ -1,0 +1,325 @@
+#include "kiln/quantise/quantise.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "kiln/numerics/quantise.h"
+#include "kiln/quantise/codes.h"
+#include "kiln/support/parallel.h"
+
+namespace kiln {
+namespace {
+
+// A graph under construction, and calibration data that say which range each value takes.
+class Net {
+ public:
+  Net() : graph_("net") { graph_.set_source("net.onnx"); }
+  Graph& graph() { return graph_; }
+  CalibrationData& data() { return data_; }
+
+  Value* Input(std::string_view name, float low, float high) {
+    Value* value = graph_.AddInput(name, {});
+    See(value, low, high);
+    return value;
+  }
+  Value* Weights(std::string_view name, const Shape& shape) {
+    Tensor t(ElementType::kFloat32, shape);
+    for (size_t i = 0; i < static_cast<size_t>(t.size()); ++i) t.data<float>()[i] = static_cast<float>(i + 1);
+    return graph_.AddConstant(name, t);
+  }
+  Value* Add(Op op, std::string_view name, std::vector<Value*> operands, float low, float high,
+             Attributes attributes = {}) {
+    Node* node = graph_.AddNode(op, fmt::format("{}_node", name), std::move(operands), {std::string(name)},
+                                std::move(attributes));
+    graph_.SetType(node->result(), {});
+    See(node->result(), low, high);
+    return node->result();
+  }
+  void See(const Value* value, float low, float high) {
+    const float ends[] = {low, high};
+    Histogram h;
+    h.Add(ends);
+    data_.Add(value->name(), h);
+  }
+
+  // One line a value: name, format, scale times 1000 and zero point, or "fp32".
+  std::string Annotated(const Recipe& recipe) {
+    auto quantised = Quantise(graph_, recipe, data_);
+    if (!quantised.ok()) return MessageOf(quantised.status());
+    std::string text;
+    for (const Value* value : quantised->Values()) {
+      text += value->name() + ":";
+      if (const auto& q = value->quantisation()) {
+        text += fmt::format(" {}{}", q->type.format.name, q->type.symmetric ? "" : " asymmetric");
+        if (q->axis >= 0) text += fmt::format(" axis {}", q->axis);
+        for (size_t i = 0; i < q->scales.size(); ++i) {
+          text += fmt::format(" {:.4g}", q->scales[i]);
+          if (q->zero_points[i] != 0) text += fmt::format("@{}", q->zero_points[i]);
+        }
+      } else {
+        text += " fp32";
+      }
+      text += "\n";
+    }
+    return text;
+  }
+
+ private:
+  Graph graph_;
+  CalibrationData data_;
+};
+
+Recipe MinMax() {
+  Recipe recipe = Int8Recipe();
+  recipe.activations.calibration = Calibration::kMinMax;
+  return recipe;
+}
+
+Recipe With(std::string_view layers) {
+  auto recipe = ParseRecipe(fmt::format("activations: {{calibration: min_max}}\nlayers:\n{}", layers), "r.yaml");
+  KILN_CHECK(recipe.ok());
+  return *std::move(recipe);
+}
+
+TEST(Quantise, ConvReluPoolShareTheClampedRange) {
+  Net net;
+  Value* x = net.Input("x", -1, 1.55f);
+  Value* conv = net.Add(Op::kConv, "conv", {x, net.Weights("w", {2, 1, 1, 1}), net.Weights("b", {2})}, -30, 51);
+  Value* relu = net.Add(Op::kRelu, "relu", {conv}, 0, 51);
+  Value* pool = net.Add(Op::kMaxPool, "pool", {relu}, 2, 51);
+  Value* flat = net.Add(Op::kFlatten, "flat", {pool}, 2, 51);
+  net.graph().MarkOutput(net.Add(Op::kGemm, "y", {flat, net.Weights("wg", {2, 2})}, -9, 9));
+  EXPECT_EQ(net.Annotated(MinMax()),
+            "x: int8 asymmetric 0.01@-28\n"
+            "w: int8 axis 0 0.007874 0.01575\n"
+            "b: fp32\n"
+            "wg: int8 axis 1 0.02362 0.0315\n"
+            "conv: int8 asymmetric 0.2@-128\n"
+            "relu: int8 asymmetric 0.2@-128\n"
+            "pool: int8 asymmetric 0.2@-128\n"
+            "flat: int8 asymmetric 0.2@-128\n"
+            "y: fp32\n");
+}
+
+TEST(Quantise, AValueWithOtherUsersKeepsItsOwnRange) {
+  Net net;
+  Value* x = net.Input("x", -127.5f, 127.5f);
+  Value* relu = net.Add(Op::kRelu, "relu", {x}, 0, 255);
+  net.graph().MarkOutput(net.Add(Op::kAdd, "y", {x, relu}, -1, 1));
+  EXPECT_EQ(net.Annotated(MinMax()),
+            "x: int8 asymmetric 1\n"
+            "relu: int8 asymmetric 1@-128\n"
+            "y: fp32\n");
+}
+
+TEST(Quantise, OutputsCanBeQuantised) {
+  Net net;
+  Value* x = net.Input("x", 0, 255);
+  net.graph().MarkOutput(net.Add(Op::kSigmoid, "y", {x}, 0, 1.02f));
+  Recipe recipe = MinMax();
+  EXPECT_EQ(net.Annotated(recipe), "x: int8 asymmetric 1@-128\ny: fp32\n");
+  recipe.quantise_outputs = true;
+  EXPECT_EQ(net.Annotated(recipe), "x: int8 asymmetric 1@-128\ny: int8 asymmetric 0.004@-128\n");
+}
+
+TEST(Quantise, ValuesThatOnlyBecomeOutputsStayFloat) {
+  Net net;
+  Value* x = net.Input("x", 0, 255);
+  Value* y = net.Add(Op::kGemm, "y", {x, net.Weights("w", {1, 1})}, 0, 1);
+  Value* moved = net.Add(Op::kTranspose, "moved", {y}, 0, 1);
+  net.graph().MarkOutput(net.Add(Op::kReshape, "out", {moved, nullptr}, 0, 1));
+  EXPECT_EQ(net.Annotated(MinMax()),
+            "x: int8 asymmetric 1@-128\n"
+            "w: int8 axis 1 0.007874\n"
+            "y: fp32\nmoved: fp32\nout: fp32\n");
+}
+
+TEST(Quantise, ProductsOfTwoActivationsAreSymmetric) {
+  Net net;
+  Value* q = net.Input("q", -1, 254);
+  Value* k = net.Input("k", 0, 127);
+  Value* kt = net.Add(Op::kTranspose, "kt", {k}, 0, 127);
+  Value* scores = net.Add(Op::kMatMul, "scores", {q, kt}, -1, 254);
+  net.graph().MarkOutput(net.Add(Op::kSoftmax, "y", {scores}, 0, 1));
+  EXPECT_EQ(net.Annotated(MinMax()),
+            "q: int8 2\n"
+            "k: int8 1\n"
+            "kt: int8 1\n"
+            "scores: int8 asymmetric 1@-127\n"
+            "y: fp32\n");
+}
+
+TEST(Quantise, WeightAxes) {
+  Net net;
+  Value* x = net.Input("x", 0, 255);
+  Attributes transposed;
+  transposed.Set("transB", int64_t{1});
+  Attributes matmul_transposed;
+  matmul_transposed.Set("transpose_b", int64_t{1});
+  const std::vector<Value*> outputs = {
+      net.Add(Op::kGemm, "gemm_t", {x, net.Weights("gemm_b", {2, 3})}, 0, 1, transposed),
+      net.Add(Op::kMatMul, "matmul", {x, net.Weights("matmul_b", {1, 3, 2})}, 0, 1),
+      net.Add(Op::kMatMul, "matmul_t", {x, net.Weights("matmul_bt", {2, 3})}, 0, 1, matmul_transposed),
+      net.Add(Op::kMatMul, "vector", {x, net.Weights("vector_b", {3})}, 0, 1),
+      net.Add(Op::kMatMul, "left", {net.Weights("left_a", {2, 3}), x}, 0, 1),
+      net.Add(Op::kConvTranspose, "deconv", {x, net.Weights("deconv_w", {1, 2, 1, 1})}, 0, 1)};
+  for (Value* output : outputs) net.graph().MarkOutput(output);
+  const auto quantised = Quantise(net.graph(), MinMax(), net.data());
+  ASSERT_TRUE(quantised.ok()) << quantised.status();
+  const auto axis_and_scales = [&](std::string_view name) {
+    const Quantisation& q = *quantised->FindValue(name)->quantisation();
+    return std::pair<int, size_t>(q.axis, q.scales.size());
+  };
+  using Pair = std::pair<int, size_t>;
+  EXPECT_EQ(axis_and_scales("gemm_b"), Pair(0, 2));
+  EXPECT_EQ(axis_and_scales("matmul_b"), Pair(2, 2));
+  EXPECT_EQ(axis_and_scales("matmul_bt"), Pair(0, 2));
+  EXPECT_EQ(axis_and_scales("vector_b"), Pair(-1, 1));
+  EXPECT_EQ(axis_and_scales("left_a"), Pair(-1, 1));
+  EXPECT_EQ(axis_and_scales("deconv_w"), Pair(1, 2));
+  EXPECT_EQ(quantised->FindValue("vector_b")->quantisation()->type.scheme, Scheme::kPerTensor);
+}
+
+TEST(Quantise, WeightsUsedInAnotherWayAreSplit) {
+  // An embedding table that is also the weights of the last product (tied embeddings).
+  Net net;
+  Value* table = net.Weights("table", {2, 2});
+  Value* indices = net.graph().AddInput("indices", {ElementType::kInt64, std::nullopt});
+  Value* x = net.Add(Op::kGather, "x", {table, indices}, 0, 255);
+  net.graph().MarkOutput(net.Add(Op::kMatMul, "y", {x, table}, 0, 1));
+  EXPECT_EQ(net.Annotated(MinMax()),
+            "indices: fp32\n"
+            "table: fp32\n"
+            "table.1: int8 axis 1 0.02362 0.0315\n"
+            "x: int8 asymmetric 1@-128\n"
+            "y: fp32\n");
+}
+
+TEST(Quantise, WeightsSharedByEqualUsesStayShared) {
+  Net net;
+  Value* w = net.Weights("w", {2, 2});
+  Value* x = net.Input("x", 0, 255);
+  Value* a = net.Add(Op::kMatMul, "a", {x, w}, 0, 255);
+  net.graph().MarkOutput(net.Add(Op::kMatMul, "b", {a, w}, 0, 1));
+  const auto quantised = Quantise(net.graph(), MinMax(), net.data());
+  ASSERT_TRUE(quantised.ok());
+  EXPECT_EQ(quantised->Constants().size(), 1u);
+  EXPECT_EQ(CountQuantised(*quantised).weights, 1);
+  EXPECT_EQ(CountQuantised(*quantised).activations, 2);
+  EXPECT_EQ(CountQuantised(*quantised).float_values, 1);
+}
+
+TEST(Quantise, ConcatSharesCloseRangesOnly) {
+  for (bool close : {true, false}) {
+    Net net;
+    Value* a = net.Input("a", 0, 255);
+    Value* b = net.Input("b", 0, close ? 127.5f : 51);
+    Value* both = net.Add(Op::kConcat, "both", {a, b}, 0, 255);
+    net.graph().MarkOutput(net.Add(Op::kSigmoid, "y", {both}, 0, 1));
+    EXPECT_EQ(net.Annotated(MinMax()), close ? "a: int8 asymmetric 1@-128\nb: int8 asymmetric 1@-128\n"
+                                               "both: int8 asymmetric 1@-128\ny: fp32\n"
+                                             : "a: int8 asymmetric 1@-128\nb: int8 asymmetric 0.2@-128\n"
+                                               "both: int8 asymmetric 1@-128\ny: fp32\n");
+  }
+}
+
+TEST(Quantise, PadSharesWhereItFillsWithZero) {
+  for (float fill : {0.0f, -5.0f}) {
+    Net net;
+    Value* x = net.Input("x", 0, 255);
+    Value* pads = net.graph().AddConstant("pads", Tensor::Of<int64_t>({2}, {1, 1}));
+    Value* padded =
+        net.Add(Op::kPad, "padded", {x, pads, net.graph().AddConstant("fill", Tensor::Scalar(fill))}, fill, 250);
+    net.graph().MarkOutput(net.Add(Op::kSigmoid, "y", {padded}, 0, 1));
+    const std::string text = net.Annotated(MinMax());
+    EXPECT_EQ(text.find("padded: int8 asymmetric 1@-128\ny") != std::string::npos, fill == 0) << text;
+  }
+}
+
+TEST(Quantise, DegenerateRangesAndIntegerValues) {
+  Net net;
+  Value* zero = net.Input("zero", 0, 0);
+  Value* shape = net.graph().AddNode(Op::kShape, "shape_node", {zero}, {"shape"})->result();
+  net.graph().SetType(shape, {ElementType::kInt64, std::nullopt});
+  net.graph().MarkOutput(net.Add(Op::kReshape, "y", {net.Add(Op::kNeg, "neg", {zero}, -3, -3), shape}, 0, 0));
+  EXPECT_EQ(net.Annotated(MinMax()), "zero: int8 asymmetric 1\nshape: fp32\nneg: fp32\ny: fp32\n");
+}
+
+TEST(Quantise, LayersKeepFloatOrTakeOtherSettings) {
+  Net net;
+  Value* x = net.Input("x", 0, 255);
+  Value* a = net.Add(Op::kMatMul, "a", {x, net.Weights("wa", {1, 1})}, 0, 255);
+  Value* b = net.Add(Op::kMatMul, "b", {a, net.Weights("wb", {1, 1})}, 0, 255);
+  Value* c = net.Add(Op::kMatMul, "c", {b, net.Weights("wc", {1, 1})}, 0, 255);
+  net.graph().MarkOutput(net.Add(Op::kSigmoid, "y", {c}, 0, 1));
+  EXPECT_EQ(net.Annotated(With("  - {position: first, keep: float}\n"
+                               "  - {match: b*, weights: {format: int4}}\n"
+                               "  - {operator: MatMul, position: last, activations: {format: uint8}}\n")),
+            "x: int8 asymmetric 1@-128\n"
+            "wa: fp32\n"
+            "wb: int4 axis 1 0.1429\n"
+            "wc: int8 axis 1 0.007874\n"
+            "a: fp32\n"
+            "b: int8 asymmetric 1@-128\n"
+            "c: uint8 asymmetric 1\n"
+            "y: fp32\n");
+}
+
+TEST(Quantise, Errors) {
+  Net net;
+  Value* x = net.Input("x", 0, 255);
+  Value* w = net.Weights("w", {1, 2});
+  net.graph().MarkOutput(net.Add(Op::kMatMul, "y", {x, w}, 0, 1));
+  EXPECT_EQ(
+      net.Annotated(With("  - {match: nothing*, keep: float}\n")),
+      "r.yaml: line 3, layers[0] (match 'nothing*'): matches no node of 'net'; `kiln inspect` lists the nodes; 1 of "
+      "them multiply and accumulate");
+  EXPECT_EQ(net.Annotated(With("  - {position: 1, keep: float}\n")).find("r.yaml: line 3, layers[0] (position 1): "),
+            0u);
+  // An operator that this network lacks is no error.
+  EXPECT_EQ(net.Annotated(With("  - {operator: Conv, keep: float}\n")).find("x: int8"), 0u);
+
+  Tensor bad = Tensor::Of<float>({1, 2}, {1, std::nanf("")});
+  net.graph().SetOperand(net.graph().NodeList()[0], 1, net.graph().AddConstant("bad", bad));
+  EXPECT_EQ(net.Annotated(MinMax()), "net.onnx: value 'bad': weight 1 is NaN; quantisation needs finite weights");
+
+  Net other;
+  other.graph().MarkOutput(other.Add(Op::kNeg, "y", {other.graph().AddInput("x", {})}, 0, 1));
+  EXPECT_EQ(other.Annotated(MinMax()),
+            "net.onnx: value 'x': has no calibration data; calibrate the same graph that is quantised");
+}
+
+TEST(Quantise, AssumedDataServeAnyGraph) {
+  Net net;
+  Value* x = net.Input("x", 0, 255);
+  net.graph().MarkOutput(net.Add(Op::kMatMul, "y", {x, net.graph().AddInput("w", {})}, 0, 1));
+  const auto quantised = Quantise(net.graph(), MinMax(), CalibrationData::Assumed());
+  ASSERT_TRUE(quantised.ok()) << quantised.status();
+  EXPECT_FLOAT_EQ(quantised->FindValue("w")->quantisation()->scales[0], 1.0f / 127);
+}
+
+TEST(Quantise, WeightsAreWithinHalfAStepForAnyThreadCount) {
+  Net net;
+  Value* x = net.Input("x", 0, 255);
+  Value* w = net.Weights("w", {7, 5, 3, 3});
+  net.graph().MarkOutput(net.Add(Op::kConv, "y", {x, w}, 0, 1));
+  std::vector<float> first;
+  for (int threads : {1, 4}) {
+    SetThreadCount(threads);
+    const auto quantised = Quantise(net.graph(), MinMax(), net.data());
+    ASSERT_TRUE(quantised.ok());
+    const Quantisation& q = *quantised->FindValue("w")->quantisation();
+    if (first.empty()) first = q.scales;
+    EXPECT_EQ(q.scales, first);
+    const Tensor back = DequantiseTensor(QuantiseTensor(w->constant(), q), q);
+    for (int64_t i = 0; i < back.size(); ++i) {
+      ASSERT_LE(std::abs(back.ValueAt(i) - w->constant().ValueAt(i)), q.scales[static_cast<size_t>(i / 45)] * 0.50001);
+    }
+  }
+  SetThreadCount(0);
+}
+
+}  // namespace
+}  // namespace kiln
