@@ -28,6 +28,11 @@ bool IsReshape(Op op);
 // A constant tensor transposed.
 Tensor TransposeTensor(const Tensor& tensor, const Permutation& perm);
 
+// Rules of passes (rewrite.h). A Transpose of a Transpose reads what that one reads, under the composed permutation (it
+// may be the identity); a Reshape by a constant of another reshape reads what that one reads.
+bool MergeTransposes(Graph& graph, Node& root);
+bool MergeReshapes(Graph& graph, Node& root);
+
 }  // namespace kiln
 
 #endif  // KILN_PASSES_DATA_MOVEMENT_H_

@@ -91,39 +91,6 @@ Value* CopiedOperand(const Graph& graph, const Node& node) {
   }
 }
 
-// Takes `root` off a node of its own kind: from now on it reads what that node reads.
-void SkipProducer(Graph& graph, Node& root, Node* producer) {
-  root.set_name(JoinNames(producer->name(), root.name()));
-  graph.SetOperand(&root, 0, producer->operand(0));
-  EraseUpwards(graph, producer);
-}
-
-bool MergeTransposes(Graph& graph, Node& root) {
-  Node* inner = root.op() == Op::kTranspose ? ProducedBy(root.operand(0), Op::kTranspose) : nullptr;
-  if (inner == nullptr || root.operand(0)->quantisation().has_value()) return false;
-  const auto first = PermutationOf(*inner), second = PermutationOf(root);
-  if (!first.has_value() || !second.has_value() || first->size() != second->size()) return false;
-  root.attributes().Set("perm", Compose(*first, *second));
-  SkipProducer(graph, root, inner);
-  return true;
-}
-
-bool MergeReshapes(Graph& graph, Node& root) {
-  Node* inner = root.op() == Op::kReshape ? root.operand(0)->producer() : nullptr;
-  if (inner == nullptr || !IsReshape(inner->op()) || root.operand(0)->quantisation().has_value()) return false;
-  const auto target = IntConstant(root.operand(1));
-  if (!target.has_value()) return false;
-  // A 0 copies a dimension of the operand, which is about to change; it must be spelled out first.
-  if (std::count(target->begin(), target->end(), 0) != 0) {
-    if (!HasKnownShape(root.result()) || root.attributes().Int("allowzero", 0) != 0) return false;
-    const std::vector<int64_t> dims = root.result()->shape().dims();
-    if (std::count(dims.begin(), dims.end(), 0) != 0) return false;
-    SetConstantOperand(graph, root, 1, Tensor::Of<int64_t>(Shape{static_cast<int64_t>(dims.size())}, dims));
-  }
-  SkipProducer(graph, root, inner);
-  return true;
-}
-
 }  // namespace
 
 StatusOr<Changed> EliminateIdentities::Run(Graph& graph, PassContext&) const {

@@ -3,10 +3,24 @@
 #include <algorithm>
 #include <array>
 
+#include "kiln/passes/canonicalise_arithmetic.h"
+#include "kiln/passes/canonicalise_linear.h"
+#include "kiln/passes/canonicalise_pooling.h"
+#include "kiln/passes/canonicalise_reshapes.h"
+#include "kiln/passes/canonicalise_windows.h"
+#include "kiln/passes/decompose_batch_norm.h"
 #include "kiln/passes/eliminate_common_subexpressions.h"
 #include "kiln/passes/eliminate_dead_code.h"
 #include "kiln/passes/eliminate_identities.h"
 #include "kiln/passes/fold_batch_norm.h"
+#include "kiln/passes/fold_pad.h"
+#include "kiln/passes/fold_scale_shift.h"
+#include "kiln/passes/fold_shapes.h"
+#include "kiln/passes/layout_nhwc.h"
+#include "kiln/passes/recognise_attention.h"
+#include "kiln/passes/recognise_gelu.h"
+#include "kiln/passes/recognise_hard_swish.h"
+#include "kiln/passes/recognise_layer_norm.h"
 
 namespace kiln {
 namespace {

@@ -42,28 +42,51 @@ Status RunPasses(Graph& graph, std::span<const std::string_view> names, PassCont
   return OkStatus();
 }
 
+// fold-shapes comes before fold-constants, which evaluates what is constant then; both make more identities.
+#define KILN_CLEAN_UP                                                                                     \
+  "eliminate-dead-code", "eliminate-identities", "fold-shapes", "eliminate-identities", \
+      "eliminate-common-subexpressions", "eliminate-dead-code"
+
 std::span<const std::string_view> CleanUpPipeline() {
-  static constexpr auto kNames = std::to_array<std::string_view>({
-      "eliminate-dead-code",
-      "eliminate-identities",
-      "eliminate-common-subexpressions",
-  });
+  static constexpr auto kNames = std::to_array<std::string_view>({KILN_CLEAN_UP});
   return kNames;
 }
 
 std::span<const std::string_view> StandardPipeline() {
   static constexpr auto kNames = std::to_array<std::string_view>({
-      "eliminate-dead-code",
-      "eliminate-identities",
-      "eliminate-common-subexpressions",
+      KILN_CLEAN_UP,
+      // Arithmetic before what looks for it: one spelling of "times a constant" is enough for the patterns.
+      "canonicalise-windows",
+      "canonicalise-arithmetic",
+      "fold-pad",
+      // What stands between a convolution and its batch normalisation goes first, what is left of the latter last.
+      "fold-scale-shift",
       "fold-batch-norm",
+      "decompose-batch-norm",
+      "fold-scale-shift",
+      "recognise-gelu",
+      "recognise-hard-swish",
+      "recognise-layer-norm",
+      "recognise-attention",
+      "canonicalise-pooling",
+      "canonicalise-linear",
+      "fold-scale-shift",
+      "canonicalise-reshapes",
+      KILN_CLEAN_UP,
   });
   return kNames;
 }
 
 std::span<const std::string_view> LayoutPipeline() {
-  static constexpr auto kNames = std::to_array<std::string_view>({"eliminate-identities"});
+  static constexpr auto kNames = std::to_array<std::string_view>({
+      "layout-nhwc",
+      "eliminate-identities",
+      "eliminate-common-subexpressions",
+      "eliminate-dead-code",
+  });
   return kNames;
 }
+
+#undef KILN_CLEAN_UP
 
 }  // namespace kiln

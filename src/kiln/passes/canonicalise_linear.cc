@@ -1,0 +1,128 @@
+#include "kiln/passes/canonicalise_linear.h"
+
+#include "kiln/passes/data_movement.h"
+#include "kiln/passes/rewrite.h"
+
+namespace kiln {
+namespace {
+
+Tensor Scaled(const Tensor& tensor, float by) {
+  std::vector<float> values = tensor.ToFloats();
+  for (float& v : values) v *= by;
+  return Tensor::Of<float>(tensor.shape(), values);
+}
+
+bool IsFloat32(const Value* value) { return value == nullptr || value->element() == ElementType::kFloat32; }
+
+// alpha and transpose_b of a MatMul go into a constant matrix b; attributes that say what is the default go.
+bool FoldAttributes(Graph& g, Node& root) {
+  bool changed = false;
+  for (const char* name : {"alpha", "transpose_b"}) {
+    const bool is_default = root.attributes().Float("alpha", 1.0f) == 1.0f && name[0] == 'a';
+    const bool is_straight = root.attributes().Int("transpose_b", 0) == 0 && name[0] == 't';
+    if (root.attributes().Has(name) && (is_default || is_straight)) {
+      root.attributes().Remove(name);
+      changed = true;
+    }
+  }
+  const Tensor* b = FloatConstant(root.operand(1));
+  if (b == nullptr || b->shape().rank() < 2 || root.attributes().size() == 0) return changed;
+  Tensor weights = *b;
+  if (root.attributes().Int("transpose_b", 0) != 0) {
+    Permutation perm;
+    for (int i = 0; i < weights.shape().rank(); ++i) perm.push_back(i);
+    std::swap(perm[perm.size() - 2], perm[perm.size() - 1]);
+    weights = TransposeTensor(weights, perm);
+    root.attributes().Remove("transpose_b");
+  }
+  if (const float alpha = root.attributes().Float("alpha", 1.0f); alpha != 1.0f) {
+    weights = Scaled(weights, alpha);
+    root.attributes().Remove("alpha");
+  }
+  SetConstantOperand(g, root, 1, std::move(weights));
+  return true;
+}
+
+// gemm: alpha * op(a) * op(b) + beta * c
+bool SplitGemm(Graph& g, Node& gemm) {
+  Value* a = gemm.operand(0);
+  Value* b = gemm.operand(1);
+  Value* c = gemm.operand(2);
+  if (!IsFloat32(a) || !IsFloat32(b) || !IsFloat32(c)) return false;
+  const float alpha = gemm.attributes().Float("alpha", 1.0f), beta = gemm.attributes().Float("beta", 1.0f);
+  const TensorType type = gemm.result()->type();
+  const std::string name = gemm.name(), region = gemm.region();
+  if (gemm.attributes().Int("transA", 0) != 0) {
+    TensorType turned = a->type();
+    if (turned.shape.has_value()) turned.shape = Permute(*turned.shape, {1, 0});
+    Attributes swap;
+    swap.Set("perm", Permutation{1, 0});
+    a = InsertNode(g, &gemm, Op::kTranspose, name, {a}, std::move(swap), turned)->result();
+  }
+  Attributes product;
+  if (gemm.attributes().Int("transB", 0) != 0) product.Set("transpose_b", int64_t{1});
+  if (alpha != 1.0f) product.Set("alpha", alpha);
+  if (c == nullptr || beta == 0) {
+    g.ReplaceNode(&gemm, Op::kMatMul, {a, b}, std::move(product));
+    FoldAttributes(g, gemm);
+    return true;
+  }
+  Node* matmul = InsertNode(g, &gemm, Op::kMatMul, name, {a, b}, std::move(product), type);
+  matmul->set_region(region);
+  FoldAttributes(g, *matmul);
+  const Tensor* constant = FloatConstant(c);
+  if (beta != 1.0f && constant == nullptr) {
+    Value* factor = g.AddConstant(name + ".beta", Tensor::Scalar(beta));
+    c = InsertNode(g, &gemm, Op::kMul, name, {c, factor}, {}, c->type())->result();
+  }
+  g.ReplaceNode(&gemm, Op::kAdd, {matmul->result(), c}, {});
+  if (beta != 1.0f && constant != nullptr) SetConstantOperand(g, gemm, 1, Scaled(*constant, beta));
+  return true;
+}
+
+// matmul + bias: the bias second, as a vector [out].
+bool StraightenBias(Graph& g, Node& add) {
+  for (const int i : {0, 1}) {
+    const Node* matmul = ProducedBy(add.operand(i), Op::kMatMul);
+    const Tensor* bias = FloatConstant(add.operand(1 - i));
+    const Tensor* weights = matmul == nullptr ? nullptr : FloatConstant(matmul->operand(1));
+    if (weights == nullptr || bias == nullptr || weights->shape().rank() != 2) continue;
+    bool changed = false;
+    if (i == 1) {
+      Value* product = add.operand(1);
+      Value* constant = add.operand(0);
+      g.SetOperand(&add, 0, product);
+      g.SetOperand(&add, 1, constant);
+      changed = true;
+    }
+    const int64_t columns = weights->shape()[1];
+    const int rank = RankOf(matmul->operand(0));
+    const bool is_row =
+        bias->size() == 1 || (bias->size() == columns && bias->shape()[bias->shape().rank() - 1] == columns);
+    if (rank < 2 || bias->shape().rank() > rank || !is_row || bias->shape() == Shape{columns}) return changed;
+    std::vector<float> row = bias->ToFloats();
+    row.resize(static_cast<size_t>(columns), row[0]);
+    SetConstantOperand(g, add, 1, Tensor::Of<float>(Shape{columns}, row));
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+StatusOr<Changed> CanonicaliseLinear::Run(Graph& graph, PassContext&) const {
+  return ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
+    switch (root.op()) {
+      case Op::kGemm:
+        return SplitGemm(g, root);
+      case Op::kMatMul:
+        return FoldAttributes(g, root);
+      case Op::kAdd:
+        return StraightenBias(g, root);
+      default:
+        return false;
+    }
+  });
+}
+
+}  // namespace kiln

@@ -1,0 +1,22 @@
+#ifndef KILN_PASSES_CANONICALISE_LINEAR_H_
+#define KILN_PASSES_CANONICALISE_LINEAR_H_
+
+#include "kiln/passes/pass.h"
+
+namespace kiln {
+
+// One form for linear layers of any rank:
+//   %2 = matmul %x, %w     %3 = add %2, %b        w constant [in, out], b constant [out], no attributes
+// Gemm becomes MatMul and Add (alpha, beta and transB go into the constants; where an operand is no constant they
+// become attributes of the MatMul, a Transpose or a Mul); MatMul's alpha and transpose_b go into a constant b; a bias
+// of shape [1, out] or [1] becomes [out]. Both nodes of a Gemm keep its name. fp32 only.
+//   %1 = gemm %x, %w, %b {transB=1}      =>      %2 = matmul %x, %w'     %1 = add %2, %b
+class CanonicaliseLinear final : public Pass {
+ public:
+  static constexpr std::string_view kName = "canonicalise-linear";
+  StatusOr<Changed> Run(Graph& graph, PassContext& context) const override;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_PASSES_CANONICALISE_LINEAR_H_

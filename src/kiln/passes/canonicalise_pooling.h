@@ -1,0 +1,19 @@
+#ifndef KILN_PASSES_CANONICALISE_POOLING_H_
+#define KILN_PASSES_CANONICALISE_POOLING_H_
+
+#include "kiln/passes/pass.h"
+
+namespace kiln {
+
+// A mean over the plane of a rank-4 value becomes GlobalAveragePool, with a Reshape after it where the mean dropped the
+// two axes.
+//   %1 = reduce_mean %x, [2, 3] {keepdims=0}      =>      %2 = global_average_pool %x     %1 = reshape %2, [1, 64]
+class CanonicalisePooling final : public Pass {
+ public:
+  static constexpr std::string_view kName = "canonicalise-pooling";
+  StatusOr<Changed> Run(Graph& graph, PassContext& context) const override;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_PASSES_CANONICALISE_POOLING_H_

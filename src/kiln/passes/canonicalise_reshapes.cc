@@ -1,0 +1,30 @@
+#include "kiln/passes/canonicalise_reshapes.h"
+
+#include <algorithm>
+
+#include "kiln/passes/data_movement.h"
+#include "kiln/passes/rewrite.h"
+
+namespace kiln {
+
+StatusOr<Changed> CanonicaliseReshapes::Run(Graph& graph, PassContext&) const {
+  return ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
+    if (!IsReshape(root.op()) || !root.result()->has_shape()) return false;
+    const std::vector<int64_t> dims = root.result()->shape().dims();
+    // 0 in a target means "as in the operand"; a result with no elements keeps the form it has.
+    if (std::count(dims.begin(), dims.end(), 0) != 0) return false;
+    static_assert(kUnknownDim == -1);  // also what Reshape writes for the dimension it computes
+    if (std::count(dims.begin(), dims.end(), kUnknownDim) > 1) return false;
+    if (root.op() == Op::kReshape) {
+      const auto target = IntConstant(root.operand(1));
+      if (!target.has_value() || (*target == dims && root.attributes().size() == 0)) return false;
+      // With a known shape any target that says it is as good; otherwise only its 0 entries need spelling out.
+      if (!root.result()->shape().IsKnown() && std::count(target->begin(), target->end(), 0) == 0) return false;
+    }
+    Value* shape = AddIntConstant(g, root.name() + ".shape", dims);
+    g.ReplaceNode(&root, Op::kReshape, {root.operand(0), shape}, {});
+    return true;
+  });
+}
+
+}  // namespace kiln

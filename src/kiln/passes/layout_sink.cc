@@ -1,0 +1,302 @@
+#include "kiln/passes/layout_sink.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+#include "kiln/passes/rewrite.h"
+
+namespace kiln {
+namespace {
+
+constexpr int kRank = 4;
+
+// Where axis i of NCHW stands in NHWC.
+int64_t NhwcAxis(int64_t nchw_axis) {
+  static constexpr int64_t kMap[kRank] = {0, 3, 1, 2};
+  return kMap[nchw_axis < 0 ? nchw_axis + kRank : nchw_axis];
+}
+
+bool IsAxis(int64_t axis) { return axis >= -kRank && axis < kRank; }
+
+std::optional<Quantisation> Permuted(std::optional<Quantisation> q, const Permutation& perm) {
+  if (q.has_value() && q->axis >= 0) {
+    q->axis = static_cast<int>(std::find(perm.begin(), perm.end(), q->axis) - perm.begin());
+  }
+  return q;
+}
+
+TensorType PermutedType(TensorType type, const Permutation& perm) {
+  if (type.shape.has_value()) type.shape = Permute(*type.shape, perm);
+  return type;
+}
+
+// The value in NHWC that `value` is the NCHW form of; null when it does not come out of such a Transpose.
+Value* Lifted(const Value* value) {
+  const Node* transpose = ProducedBy(value, Op::kTranspose);
+  if (transpose == nullptr) return nullptr;
+  return PermutationOf(*transpose) == ToNchw() ? transpose->operand(0) : nullptr;
+}
+
+bool IsTransposeToNhwc(const Node& node) { return node.op() == Op::kTranspose && PermutationOf(node) == ToNhwc(); }
+
+// What has to change in a node besides its operands, and what its results look like afterwards.
+struct Plan {
+  std::vector<int> data;           // the operands that change layout
+  std::function<void()> rewrite;   // axes and their like; may be empty
+  Permutation results = ToNchw();  // transposes a new result to the old one
+};
+
+// A small i64 operand with a value per axis, put in NHWC order.
+void PermuteEntries(Graph& graph, Node& node, int operand, size_t block_offset_count) {
+  const Tensor& old = node.operand(operand)->constant();
+  Tensor fresh = old.Clone();
+  const size_t width = static_cast<size_t>(SizeOf(old.type()));
+  for (size_t block = 0; block < block_offset_count; ++block) {
+    for (int64_t axis = 0; axis < kRank; ++axis) {
+      const size_t from = (block * kRank + static_cast<size_t>(axis)) * width;
+      const size_t to = (block * kRank + static_cast<size_t>(NhwcAxis(axis))) * width;
+      std::copy_n(old.bytes() + from, width, fresh.mutable_bytes() + to);
+    }
+  }
+  SetConstantOperand(graph, node, operand, std::move(fresh));
+}
+
+void SetAxes(Graph& graph, Node& node, int operand, const std::vector<int64_t>& nchw_axes) {
+  std::vector<int64_t> axes;
+  for (const int64_t axis : nchw_axes) axes.push_back(NhwcAxis(axis));
+  SetConstantOperand(graph, node, operand, Tensor::Of<int64_t>(Shape{static_cast<int64_t>(axes.size())}, axes),
+                     node.name() + ".axes");
+}
+
+std::optional<std::vector<int64_t>> AxesInOrder(const Value* value) {
+  auto axes = IntConstant(value);
+  if (!axes.has_value() || !std::all_of(axes->begin(), axes->end(), IsAxis)) return std::nullopt;
+  return axes;
+}
+
+std::optional<Plan> PlanAxisAttribute(Node& root, int64_t fallback) {
+  const int64_t axis = root.attributes().Int("axis", fallback);
+  if (!IsAxis(axis)) return std::nullopt;
+  Plan plan;
+  plan.rewrite = [&root, axis] { root.attributes().Set("axis", NhwcAxis(axis)); };
+  return plan;
+}
+
+std::optional<Plan> PlanSlice(Graph& graph, Node& root) {
+  std::vector<int64_t> axes;
+  if (root.operand(3) != nullptr) {
+    const auto given = AxesInOrder(root.operand(3));
+    if (!given.has_value()) return std::nullopt;
+    axes = *given;
+  } else {
+    if (RankOf(root.operand(1)) != 1 || !HasKnownShape(root.operand(1))) return std::nullopt;
+    const int64_t count = root.operand(1)->shape()[0];
+    if (count > kRank) return std::nullopt;
+    for (int64_t i = 0; i < count; ++i) axes.push_back(i);
+  }
+  Plan plan;
+  plan.data = {0};
+  plan.rewrite = [&graph, &root, axes] { SetAxes(graph, root, 3, axes); };
+  return plan;
+}
+
+std::optional<Plan> PlanPad(Graph& graph, Node& root) {
+  Plan plan;
+  plan.data = {0};
+  if (root.operand(3) != nullptr) {
+    const auto axes = AxesInOrder(root.operand(3));
+    if (!axes.has_value()) return std::nullopt;
+    plan.rewrite = [&graph, &root, axes] { SetAxes(graph, root, 3, *axes); };
+    return plan;
+  }
+  const auto pads = IntConstant(root.operand(1));
+  if (!pads.has_value() || pads->size() != 2 * kRank) return std::nullopt;
+  plan.rewrite = [&graph, &root] { PermuteEntries(graph, root, 1, 2); };
+  return plan;
+}
+
+std::optional<Plan> PlanReduce(Graph& graph, Node& root) {
+  const auto axes = AxesInOrder(root.operand(1));
+  if (!axes.has_value() || axes->empty()) return std::nullopt;
+  Plan plan;
+  plan.data = {0};
+  plan.rewrite = [&graph, &root, axes] { SetAxes(graph, root, 1, *axes); };
+  if (root.attributes().Int("keepdims", 1) != 0) return plan;
+  // Axes that are left, in the old order and in the new one.
+  std::vector<int64_t> old_order;
+  for (int64_t axis = 0; axis < kRank; ++axis) {
+    const bool reduced =
+        std::any_of(axes->begin(), axes->end(), [&](int64_t a) { return (a < 0 ? a + kRank : a) == axis; });
+    if (!reduced) old_order.push_back(NhwcAxis(axis));
+  }
+  std::vector<int64_t> new_order = old_order;
+  std::sort(new_order.begin(), new_order.end());
+  plan.results.clear();
+  for (const int64_t axis : old_order) {
+    plan.results.push_back(std::find(new_order.begin(), new_order.end(), axis) - new_order.begin());
+  }
+  return plan;
+}
+
+std::optional<Plan> PlanResize(Graph& graph, Node& root) {
+  if (root.attributes().Has("axes")) return std::nullopt;
+  const Value* roi = root.operand(1);
+  if (roi != nullptr && (!roi->is_constant() || roi->constant().size() != 0)) return std::nullopt;
+  std::vector<int> entries;
+  for (const int i : {2, 3}) {
+    const Value* sizes = root.operand(i);
+    if (sizes == nullptr || (sizes->is_constant() && sizes->constant().size() == 0)) continue;
+    if (!sizes->is_constant() || sizes->constant().size() != kRank) return std::nullopt;
+    entries.push_back(i);
+  }
+  if (entries.empty()) return std::nullopt;
+  Plan plan;
+  plan.data = {0};
+  plan.rewrite = [&graph, &root, entries] {
+    for (const int i : entries) PermuteEntries(graph, root, i, 1);
+  };
+  return plan;
+}
+
+std::optional<Plan> PlanFor(Graph& graph, Node& root) {
+  const auto all = [&](Plan plan) {
+    for (int i = 0; i < root.num_operands(); ++i) plan.data.push_back(i);
+    return plan;
+  };
+  const auto first = [](Plan plan) {
+    plan.data = {0};
+    return plan;
+  };
+  if (root.info().Has(kReduces)) return PlanReduce(graph, root);
+  if (root.info().Has(kElementwise)) {
+    return root.info().Has(kBroadcasts) || root.op() == Op::kPRelu ? all({}) : first({});
+  }
+  switch (root.op()) {
+    case Op::kConcat: {
+      auto plan = PlanAxisAttribute(root, 0);
+      return plan.has_value() ? std::optional(all(*plan)) : std::nullopt;
+    }
+    case Op::kSplit: {
+      auto plan = PlanAxisAttribute(root, 0);
+      return plan.has_value() ? std::optional(first(*plan)) : std::nullopt;
+    }
+    case Op::kSoftmax:
+    case Op::kLogSoftmax: {
+      auto plan = PlanAxisAttribute(root, -1);
+      return plan.has_value() ? std::optional(first(*plan)) : std::nullopt;
+    }
+    case Op::kSlice:
+      return PlanSlice(graph, root);
+    case Op::kPad:
+      return PlanPad(graph, root);
+    case Op::kResize:
+      return PlanResize(graph, root);
+    case Op::kQuantizeLinear:
+    case Op::kDequantizeLinear:
+    case Op::kQuant:
+    case Op::kBipolarQuant:
+    case Op::kTrunc:
+      // Scales per tensor do not see the layout.
+      for (int i = 1; i < root.num_operands(); ++i) {
+        const Value* setting = root.operand(i);
+        if (setting != nullptr && (!HasKnownShape(setting) || setting->shape().NumElements() != 1)) return std::nullopt;
+      }
+      return first({});
+    default:
+      return std::nullopt;
+  }
+}
+
+// A constant laid out for NHWC, without leading axes of 1: [1, 8, 1, 1] becomes [8].
+Tensor RelaidConstant(const Tensor& constant) {
+  if (constant.size() == 1 && constant.shape().rank() <= kRank) return constant;
+  std::vector<int64_t> dims = constant.shape().dims();
+  dims.insert(dims.begin(), static_cast<size_t>(kRank) - dims.size(), 1);
+  const Tensor moved = TransposeTensor(constant.Reshaped(Shape(dims)), ToNhwc());
+  dims = moved.shape().dims();
+  while (dims.size() > 1 && dims[0] == 1) dims.erase(dims.begin());
+  return moved.Reshaped(Shape(dims));
+}
+
+// Concat takes its operands as they are: a constant keeps all four axes.
+Tensor RelaidForConcat(const Tensor& constant) { return TransposeTensor(constant, ToNhwc()); }
+
+}  // namespace
+
+Value* TransposeBefore(Graph& graph, Node& node, Value* value, const Permutation& perm) {
+  Attributes attributes;
+  attributes.Set("perm", perm);
+  Node* transpose = InsertNode(graph, &node, Op::kTranspose, node.name(), {value}, std::move(attributes),
+                               PermutedType(value->type(), perm));
+  transpose->result()->set_quantisation(Permuted(value->quantisation(), perm));
+  return transpose->result();
+}
+
+void TransposeAfter(Graph& graph, Value* result, const Permutation& perm, Node* next) {
+  const TensorType old_type = result->type();
+  const std::optional<Quantisation> old_quantisation = result->quantisation();
+  graph.SetType(result, PermutedType(old_type, Invert(perm)));
+  result->set_quantisation(Permuted(old_quantisation, Invert(perm)));
+  if (IsIdentity(perm)) return;
+  Attributes attributes;
+  attributes.Set("perm", perm);
+  Node* transpose =
+      InsertNode(graph, next, Op::kTranspose, result->producer()->name(), {result}, std::move(attributes), old_type);
+  transpose->result()->set_quantisation(old_quantisation);
+  graph.ReplaceAllUses(result, transpose->result());
+  graph.SetOperand(transpose, 0, result);  // its own use went with the others
+}
+
+bool SinkThrough(Graph& graph, Node& root, Node* next) {
+  const auto comes_lifted = [](const Value* v) { return v != nullptr && Lifted(v) != nullptr; };
+  if (std::none_of(root.operands().begin(), root.operands().end(), comes_lifted)) return false;
+  const std::optional<Plan> plan = PlanFor(graph, root);
+  if (!plan.has_value()) return false;
+
+  int lifted = 0, straight = 0;
+  for (const int i : plan->data) {
+    const Value* value = root.operand(i);
+    if (value == nullptr) return false;
+    if (comes_lifted(value)) {
+      ++lifted;
+    } else if (value->is_constant()) {
+      if (value->shape().rank() > kRank || value->quantisation().has_value()) return false;
+      if (value->element() == ElementType::kString) return false;
+      if (root.op() == Op::kConcat && value->shape().rank() != kRank) return false;
+    } else {
+      if (RankOf(value) != kRank) return false;
+      ++straight;
+    }
+  }
+  if (lifted == 0) return false;
+  for (const Value* result : root.results()) {
+    if (result == nullptr || (result->has_shape() && RankOf(result) != static_cast<int>(plan->results.size())))
+      return false;
+  }
+  const bool meets_nhwc = std::any_of(root.results().begin(), root.results().end(), [](const Value* result) {
+    return std::any_of(result->users().begin(), result->users().end(),
+                       [](const Node* u) { return IsTransposeToNhwc(*u); });
+  });
+  if (straight > 0 && straight >= lifted && !meets_nhwc) return false;
+
+  for (const int i : plan->data) {
+    Value* value = root.operand(i);
+    if (Value* inner = Lifted(value)) {
+      Node* transpose = value->producer();
+      graph.SetOperand(&root, i, inner);
+      EraseUpwards(graph, transpose);
+    } else if (value->is_constant()) {
+      const Tensor& old = value->constant();
+      const Tensor fresh = root.op() == Op::kConcat ? RelaidForConcat(old) : RelaidConstant(old);
+      if (!(fresh == old)) SetConstantOperand(graph, root, i, fresh);
+    } else {
+      graph.SetOperand(&root, i, TransposeBefore(graph, root, value, ToNhwc()));
+    }
+  }
+  if (plan->rewrite) plan->rewrite();
+  for (Value* result : root.results()) TransposeAfter(graph, result, plan->results, next);
+  return true;
+}
+
+}  // namespace kiln
