@@ -1,0 +1,57 @@
+// ONNX models in and out.
+//
+// A model of opset 1 to 21 becomes a Graph whose operators mean what ONNX says at opset 21: older forms are upgraded on
+// the way in (frontend/onnx_rules.def has one row an operator and opset range), operators that Kiln lacks but that are
+// a short formula over operators it has are written out as that formula. Export writes opset 21.
+//
+// What import does besides:
+//   - Constant nodes and initialisers become constants; an initialiser that is also listed as input is a constant.
+//   - Nodes may stand in any order; a cycle, a missing or twice defined value is an error that names its node.
+//   - Functions (FunctionProto) are inlined; their nodes are named "<call>/<node>".
+//   - Shapes are inferred as nodes are added; declared and inferred types that contradict each other are an error.
+//   - All operators that Kiln does not support are named in one message.
+#ifndef KILN_FRONTEND_ONNX_H_
+#define KILN_FRONTEND_ONNX_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "kiln/ir/graph.h"
+#include "kiln/ir/op.h"
+#include "kiln/support/status.h"
+
+namespace kiln {
+
+// The opset and IR version that ExportOnnx writes; also the newest opset that import knows.
+inline constexpr int kOnnxOpset = 21;
+inline constexpr int kOnnxIrVersion = 10;
+
+struct ImportOptions {
+  // A symbolic or missing first dimension of an input becomes this, as does the same symbol elsewhere; 0 leaves it
+  // unknown. A first dimension that the model fixes is not changed.
+  int64_t batch = 1;
+  // Shapes of inputs by name; they win over what the model declares.
+  std::map<std::string, Shape> input_shapes;
+};
+
+// Reads a model file; tensors in external files are looked for in its folder and memory-mapped.
+//   errors  not a model; a type, operator or feature that Kiln does not support; a graph that does not hold together
+StatusOr<Graph> ImportOnnx(const std::filesystem::path& path, const ImportOptions& options = {});
+
+// The same from memory. `source` names the model in messages; external tensors are looked for in `folder`, and refused
+// when it is empty.
+StatusOr<Graph> ImportOnnxBytes(std::string_view bytes, const std::string& source, const std::filesystem::path& folder,
+                                const ImportOptions& options = {});
+
+// A single tensor in ONNX's TensorProto encoding, as the .pb files of model test data hold.
+StatusOr<Tensor> ImportOnnxTensor(std::string_view bytes, const std::string& source);
+
+// Whether ONNX models can bring the operator in; for the operator table's completeness test.
+bool HasImporter(Op op);
+
+}  // namespace kiln
+
+#endif  // KILN_FRONTEND_ONNX_H_

@@ -1,0 +1,70 @@
+#include "kiln/frontend/onnx_external.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+namespace kiln {
+
+namespace fs = std::filesystem;
+
+StatusOr<MappedFile> MapFile(const fs::path& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    if (errno == ENOENT) return NotFoundAt(path.string(), "", "no such file", "check the path");
+    return ErrorAt(path.string(), "", std::string("cannot be opened: ") + std::strerror(errno),
+                   "check its permissions");
+  }
+  const std::shared_ptr<const void> close_file(nullptr, [file](const void*) { ::close(file); });
+  struct stat status = {};
+  if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+    return ErrorAt(path.string(), "", "is not a regular file", "name a file");
+  }
+  MappedFile mapped;
+  mapped.size = static_cast<uint64_t>(status.st_size);
+  const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t length = (mapped.size + page - 1) / page * page + page;
+  // Zero pages first, then the file over their beginning: the last page stays zero.
+  void* base = ::mmap(nullptr, length, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED) {
+    return ErrorAt(path.string(), "", std::string("cannot be mapped: ") + std::strerror(errno), "free some memory");
+  }
+  mapped.owner = std::shared_ptr<const void>(base, [length](const void* p) { ::munmap(const_cast<void*>(p), length); });
+  mapped.bytes = static_cast<const std::byte*>(base);
+  if (mapped.size > 0 && ::mmap(base, mapped.size, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0) == MAP_FAILED) {
+    return ErrorAt(path.string(), "", std::string("cannot be mapped: ") + std::strerror(errno), "free some memory");
+  }
+  return mapped;
+}
+
+StatusOr<MappedFile> ExternalFiles::Open(const std::string& location, const std::string& place) {
+  if (const auto it = open_.find(location); it != open_.end()) return it->second;
+  const auto refuse = [&](const std::string& why) {
+    return ErrorAt(source_, place, "external data '" + location + "' " + why,
+                   "external files must lie in the folder of the model");
+  };
+  if (folder_.empty()) return refuse("cannot be followed: the model does not come from a file");
+  if (location.empty() || location.find('\0') != std::string::npos) return refuse("is not a file name");
+  const fs::path relative(location);
+  if (relative.is_absolute() || relative.has_root_path()) return refuse("is an absolute path");
+  if (std::find(relative.begin(), relative.end(), fs::path("..")) != relative.end()) return refuse("leaves the folder");
+  std::error_code error;
+  const fs::path root = fs::weakly_canonical(folder_, error);
+  if (error) return refuse("cannot be resolved: " + error.message());
+  const fs::path resolved = fs::weakly_canonical(folder_ / relative, error);
+  if (error) return refuse("cannot be resolved: " + error.message());
+  const auto [root_end, resolved_at] = std::mismatch(root.begin(), root.end(), resolved.begin(), resolved.end());
+  if (root_end != root.end() || resolved_at == resolved.end()) return refuse("leaves the folder through a link");
+  auto mapped = MapFile(resolved);
+  if (!mapped.ok()) return WithContext(source_ + ": " + place, mapped.status());
+  open_.emplace(location, *mapped);
+  return mapped;
+}
+
+}  // namespace kiln

@@ -1,0 +1,617 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "kiln/frontend/onnx.h"
+#include "kiln/frontend/onnx_external.h"
+#include "kiln/frontend/onnx_rules.h"
+#include "kiln/frontend/onnx_schedule.h"
+#include "kiln/frontend/onnx_tensor.h"
+#include "kiln/ir/shape_inference.h"
+
+namespace kiln {
+namespace {
+
+constexpr std::string_view kQonnxDomain = "qonnx.custom_op.general";
+constexpr std::string_view kMetadataPrefix = "kiln.";
+
+// Limits on what inlining may make of a small file.
+constexpr int kMaxCallDepth = 32;
+constexpr int64_t kMaxNodes = int64_t{1} << 20;
+constexpr size_t kMaxInlinedBytes = size_t{1} << 30;
+
+// One spelling a domain: ai.onnx is the main domain, and QONNX's operators have lived under several names.
+std::string CanonicalDomain(const std::string& domain) {
+  if (domain == "ai.onnx") return "";
+  if (domain == "onnx.brevitas" || domain == "finn.custom_op.general") return std::string(kQonnxDomain);
+  return domain;
+}
+
+std::string DescribeOperator(const std::string& domain, const std::string& op_type) {
+  return domain.empty() ? op_type : domain + "." + op_type;
+}
+
+using AttributeProtos = std::unordered_map<std::string, onnx::AttributeProto>;
+using Opsets = std::unordered_map<std::string, int64_t>;
+
+// Names and versions that hold within one list of nodes: the model's graph, or the body of one function call.
+struct Scope {
+  std::unordered_map<std::string, Value*> values;        // by name within the scope; null: an absent operand
+  std::unordered_map<std::string, std::string> renamed;  // results that have a name of the caller's
+  std::unordered_map<std::string, int> uses;             // how often a name is read
+  std::unordered_set<std::string> outputs;
+  std::string prefix;               // before names of values and nodes
+  AttributeProtos call_attributes;  // what ref_attr_name refers to
+  const Opsets* opsets = nullptr;
+  int depth = 0;
+};
+
+class Importer {
+ public:
+  Importer(onnx::ModelProto& model, std::string source, const std::filesystem::path& folder,
+           const ImportOptions& options)
+      : model_(model), source_(std::move(source)), files_(folder, source_), options_(options) {}
+
+  StatusOr<Graph> Run();
+
+ private:
+  Status ReadOpsets();
+  Status ReadFunctions();
+  Status CheckOperators() const;
+  Status AddInitialisers();
+  Status AddInputs();
+  Status ReadDeclaredTypes();
+  Status AddNodes(NodeProtos& nodes, Scope& scope);
+  Status AddNode(onnx::NodeProto& proto, int index, Scope& scope);
+  Status AddOperator(onnx::NodeProto& proto, int index, const std::string& domain, int opset, Scope& scope);
+  Status AddConstantNode(onnx::NodeProto& proto, int index, Scope& scope);
+  Status InlineCall(const onnx::NodeProto& proto, int index, const onnx::FunctionProto& function, Scope& scope);
+  Status MarkOutputs();
+
+  Status ReadAttribute(onnx::AttributeProto& proto, const std::string& place, Attributes& out);
+  StatusOr<TensorType> ReadType(const onnx::TypeProto& type, const std::string& place, bool is_input);
+  Status ApplyDeclaredType(const std::string& name, Value* value, const std::string& place);
+  StatusOr<int> OpsetOf(const Opsets& opsets, const std::string& domain, const std::string& place) const;
+  std::string ResultName(const Scope& scope, const std::string& name) const;
+  const onnx::FunctionProto* FindFunction(const std::string& domain, const std::string& op_type) const;
+  void CountUses(const NodeProtos& nodes, Scope& scope) const;
+
+  onnx::ModelProto& model_;
+  std::string source_;
+  ExternalFiles files_;
+  const ImportOptions& options_;
+  Graph graph_;
+  Scope main_;
+  Opsets opsets_;
+  std::unordered_map<std::string, Opsets> function_opsets_;
+  std::unordered_map<std::string, const onnx::FunctionProto*> functions_;  // by "domain.name"
+  std::unordered_map<std::string, int64_t> symbols_;
+  std::unordered_map<std::string, TensorType> declared_;
+  // Cleared when the caller overrides a shape that the model fixes: what it declares within no longer holds.
+  bool trust_declared_ = true;
+  int64_t num_nodes_ = 0;
+  size_t inlined_bytes_ = 0;
+};
+
+StatusOr<Graph> Importer::Run() {
+  if (!model_.has_graph()) {
+    return ErrorAt(source_, "", "is not an ONNX model: it holds no graph", "the file may be damaged or cut short");
+  }
+  graph_.set_name(model_.graph().name());
+  graph_.set_source(source_);
+  for (const auto& property : model_.metadata_props()) {
+    if (property.key().rfind(kMetadataPrefix, 0) == 0) graph_.metadata()[property.key()] = property.value();
+  }
+  KILN_RETURN_IF_ERROR(ReadOpsets());
+  KILN_RETURN_IF_ERROR(ReadFunctions());
+  KILN_RETURN_IF_ERROR(CheckOperators());
+  KILN_RETURN_IF_ERROR(AddInitialisers());
+  KILN_RETURN_IF_ERROR(AddInputs());
+  KILN_RETURN_IF_ERROR(ReadDeclaredTypes());
+  main_.opsets = &opsets_;
+  for (const auto& output : model_.graph().output()) main_.outputs.insert(output.name());
+  KILN_RETURN_IF_ERROR(AddNodes(*model_.mutable_graph()->mutable_node(), main_));
+  KILN_RETURN_IF_ERROR(MarkOutputs());
+  graph_.EraseUnusedConstants();
+  return std::move(graph_);
+}
+
+Status Importer::ReadOpsets() {
+  for (const auto& opset : model_.opset_import()) opsets_[CanonicalDomain(opset.domain())] = opset.version();
+  // Before IR version 3 models did not say; opset 1 was all there was.
+  if (opsets_.empty() && model_.ir_version() < 3) opsets_[""] = 1;
+  if (const auto it = opsets_.find(""); it != opsets_.end() && (it->second < 1 || it->second > kOnnxOpset)) {
+    return UnsupportedAt(source_, "", fmt::format("opset {} of ai.onnx is not supported", it->second),
+                         fmt::format("convert the model to opset 7 to {}", kOnnxOpset));
+  }
+  return OkStatus();
+}
+
+Status Importer::ReadFunctions() {
+  for (const auto& function : model_.functions()) {
+    const std::string key = DescribeOperator(CanonicalDomain(function.domain()), function.name());
+    functions_[key] = &function;
+    Opsets& opsets = function_opsets_[key];
+    opsets = opsets_;
+    for (const auto& opset : function.opset_import()) opsets[CanonicalDomain(opset.domain())] = opset.version();
+  }
+  return OkStatus();
+}
+
+const onnx::FunctionProto* Importer::FindFunction(const std::string& domain, const std::string& op_type) const {
+  const auto it = functions_.find(DescribeOperator(domain, op_type));
+  return it == functions_.end() ? nullptr : it->second;
+}
+
+// One message for all operators that Kiln does not support, each with the first node that uses it.
+Status Importer::CheckOperators() const {
+  std::vector<std::string> unsupported;
+  std::set<std::string> seen;
+  const auto check = [&](const NodeProtos& nodes) {
+    for (int i = 0; i < nodes.size(); ++i) {
+      const std::string domain = CanonicalDomain(nodes[i].domain());
+      const std::string& op_type = nodes[i].op_type();
+      if (FindFunction(domain, op_type) != nullptr || FindOpByOnnxName(domain, op_type)) continue;
+      if (domain.empty() && (op_type == "Constant" || HasComposition(op_type))) continue;
+      const std::string name = DescribeOperator(domain, op_type);
+      if (seen.insert(name).second) unsupported.push_back(fmt::format("{} (node '{}')", name, NameOfNode(nodes[i], i)));
+    }
+  };
+  check(model_.graph().node());
+  for (const auto& function : model_.functions()) check(function.node());
+  if (unsupported.empty()) return OkStatus();
+  return UnsupportedAt(source_, "",
+                       "operators that are not supported: " + fmt::format("{}", fmt::join(unsupported, ", ")),
+                       "docs/onnx.md lists what is");
+}
+
+Status Importer::AddInitialisers() {
+  const auto add = [&](const std::string& name, StatusOr<Tensor> tensor) -> Status {
+    if (!tensor.ok()) return tensor.status();
+    if (name.empty()) return ErrorAt(source_, "", "an initialiser has no name", "");
+    if (main_.values.count(name) != 0) {
+      return ErrorAt(source_, "initialiser '" + name + "'", "is defined twice", "every value has one definition");
+    }
+    main_.values[name] = graph_.AddConstant(name, *std::move(tensor));
+    return OkStatus();
+  };
+  for (auto& proto : *model_.mutable_graph()->mutable_initializer()) {
+    const std::string name = proto.name();
+    KILN_RETURN_IF_ERROR(add(name, TakeTensor(proto, source_, "initialiser '" + name + "'", files_)));
+  }
+  for (auto& proto : *model_.mutable_graph()->mutable_sparse_initializer()) {
+    const std::string name = proto.values().name();
+    KILN_RETURN_IF_ERROR(add(name, TakeSparseTensor(proto, source_, "initialiser '" + name + "'", files_)));
+  }
+  return OkStatus();
+}
+
+StatusOr<TensorType> Importer::ReadType(const onnx::TypeProto& type, const std::string& place, bool is_input) {
+  if (!type.has_tensor_type()) {
+    return UnsupportedAt(source_, place, "is not a tensor", "sequences, maps and optionals are not supported");
+  }
+  const auto& tensor = type.tensor_type();
+  const std::optional<ElementType> element = ElementTypeOfOnnx(tensor.elem_type());
+  if (!element) {
+    return UnsupportedAt(source_, place, "element type " + OnnxTypeName(tensor.elem_type()) + " is not supported", "");
+  }
+  TensorType out{*element, std::nullopt};
+  if (!tensor.has_shape()) return out;
+  std::vector<int64_t> dims;
+  for (const auto& dim : tensor.shape().dim()) {
+    const bool first = dims.empty();
+    if (dim.has_dim_value() && dim.dim_value() >= 0) {
+      dims.push_back(dim.dim_value());
+    } else if (const auto it = symbols_.find(dim.dim_param()); it != symbols_.end()) {
+      dims.push_back(it->second);
+    } else if (is_input && first && options_.batch > 0) {
+      if (!dim.dim_param().empty()) symbols_[dim.dim_param()] = options_.batch;
+      dims.push_back(options_.batch);
+    } else {
+      dims.push_back(kUnknownDim);
+    }
+  }
+  out.shape = Shape(std::move(dims));
+  if (!IsAcceptable(*out.shape)) {
+    return ErrorAt(source_, place, "shape " + out.shape->ToString() + " is too large",
+                   fmt::format("at most {} axes and {} elements", kMaxRank, kMaxElements));
+  }
+  return out;
+}
+
+Status Importer::AddInputs() {
+  for (const auto& [name, shape] : options_.input_shapes) {
+    const auto& inputs = model_.graph().input();
+    const bool found = std::any_of(inputs.begin(), inputs.end(), [&](const auto& i) { return i.name() == name; });
+    if (!found || main_.values.count(name) != 0) {
+      return ErrorAt(source_, "input '" + name + "'", "is not an input of the model", "a shape was given for it");
+    }
+    if (!IsAcceptable(shape)) return ErrorAt(source_, "input '" + name + "'", "shape is too large", "");
+  }
+  for (const auto& input : model_.graph().input()) {
+    const std::string place = "input '" + input.name() + "'";
+    if (input.name().empty()) return ErrorAt(source_, place, "has no name", "");
+    if (const auto it = main_.values.find(input.name()); it != main_.values.end()) {
+      // Old exporters list initialisers as inputs too; the value wins.
+      if (it->second->is_constant()) continue;
+      return ErrorAt(source_, place, "is defined twice", "every value has one definition");
+    }
+    KILN_ASSIGN_OR_RETURN(TensorType type, ReadType(input.type(), place, /*is_input=*/true));
+    if (const auto it = options_.input_shapes.find(input.name()); it != options_.input_shapes.end()) {
+      if (!Compatible(type, {type.element, it->second})) trust_declared_ = false;
+      type.shape = it->second;
+    }
+    main_.values[input.name()] = graph_.AddInput(input.name(), std::move(type));
+  }
+  return OkStatus();
+}
+
+Status Importer::ReadDeclaredTypes() {
+  if (!trust_declared_) return OkStatus();
+  const auto read = [&](const onnx::ValueInfoProto& info) -> Status {
+    if (!info.type().has_tensor_type() || info.type().tensor_type().elem_type() == 0) return OkStatus();
+    KILN_ASSIGN_OR_RETURN(TensorType type, ReadType(info.type(), "value '" + info.name() + "'", /*is_input=*/false));
+    declared_[info.name()] = std::move(type);
+    return OkStatus();
+  };
+  for (const auto& info : model_.graph().value_info()) KILN_RETURN_IF_ERROR(read(info));
+  for (const auto& info : model_.graph().output()) KILN_RETURN_IF_ERROR(read(info));
+  return OkStatus();
+}
+
+Status Importer::ApplyDeclaredType(const std::string& name, Value* value, const std::string& place) {
+  const auto it = declared_.find(name);
+  if (it == declared_.end()) return OkStatus();
+  const auto describe = [](const TensorType& type) {
+    return fmt::format("{} {}", NameOf(type.element), type.shape ? type.shape->ToString() : "of unknown shape");
+  };
+  if (!Compatible(value->type(), it->second)) {
+    return ErrorAt(source_, place,
+                   fmt::format("value '{}' is declared {} and comes out as {}", name, describe(it->second),
+                               describe(value->type())),
+                   "the model contradicts itself");
+  }
+  graph_.SetType(value, MergeTypes(value->type(), it->second));
+  return OkStatus();
+}
+
+void Importer::CountUses(const NodeProtos& nodes, Scope& scope) const {
+  for (const auto& node : nodes) {
+    for (const std::string& operand : node.input()) ++scope.uses[operand];
+  }
+  for (const std::string& output : scope.outputs) ++scope.uses[output];
+}
+
+Status Importer::AddNodes(NodeProtos& nodes, Scope& scope) {
+  num_nodes_ += nodes.size();
+  if (num_nodes_ > kMaxNodes) {
+    return ErrorAt(source_, "", "the model has too many nodes",
+                   fmt::format("at most {}, functions inlined", kMaxNodes));
+  }
+  CountUses(nodes, scope);
+  KILN_ASSIGN_OR_RETURN(
+      const std::vector<int> order,
+      ScheduleNodes(nodes, [&](const std::string& name) { return scope.values.count(name) != 0; }, source_));
+  for (int index : order) KILN_RETURN_IF_ERROR(AddNode(nodes[index], index, scope));
+  return OkStatus();
+}
+
+StatusOr<int> Importer::OpsetOf(const Opsets& opsets, const std::string& domain, const std::string& place) const {
+  // The QONNX operators have one version.
+  if (domain == kQonnxDomain) return 1;
+  const auto it = opsets.find(domain);
+  if (it == opsets.end()) {
+    return ErrorAt(source_, place, "the model names no opset for ai.onnx", "the file may be damaged or cut short");
+  }
+  if (it->second < 1 || it->second > kOnnxOpset) {
+    return UnsupportedAt(source_, place, fmt::format("opset {} of ai.onnx is not supported", it->second),
+                         fmt::format("convert the model to opset 7 to {}", kOnnxOpset));
+  }
+  return static_cast<int>(it->second);
+}
+
+Status Importer::AddNode(onnx::NodeProto& proto, int index, Scope& scope) {
+  const std::string domain = CanonicalDomain(proto.domain());
+  if (const onnx::FunctionProto* function = FindFunction(domain, proto.op_type()); function != nullptr) {
+    return InlineCall(proto, index, *function, scope);
+  }
+  KILN_ASSIGN_OR_RETURN(const int opset, OpsetOf(*scope.opsets, domain, PlaceOfNode(proto, index)));
+  if (domain.empty() && proto.op_type() == "Constant") return AddConstantNode(proto, index, scope);
+  return AddOperator(proto, index, domain, opset, scope);
+}
+
+std::string Importer::ResultName(const Scope& scope, const std::string& name) const {
+  if (name.empty()) return "";
+  if (const auto it = scope.renamed.find(name); it != scope.renamed.end()) return it->second;
+  return scope.prefix + name;
+}
+
+Status Importer::ReadAttribute(onnx::AttributeProto& proto, const std::string& place, Attributes& out) {
+  const std::string name = proto.name();
+  auto type = proto.type();
+  // Files of IR version 1 do not say which field holds the value.
+  if (type == onnx::AttributeProto::UNDEFINED) {
+    type = proto.has_f()              ? onnx::AttributeProto::FLOAT
+           : proto.has_i()            ? onnx::AttributeProto::INT
+           : proto.has_s()            ? onnx::AttributeProto::STRING
+           : proto.has_t()            ? onnx::AttributeProto::TENSOR
+           : proto.floats_size() > 0  ? onnx::AttributeProto::FLOATS
+           : proto.ints_size() > 0    ? onnx::AttributeProto::INTS
+           : proto.strings_size() > 0 ? onnx::AttributeProto::STRINGS
+                                      : type;
+  }
+  switch (type) {
+    case onnx::AttributeProto::FLOAT:
+      out.Set(name, proto.f());
+      return OkStatus();
+    case onnx::AttributeProto::INT:
+      out.Set(name, static_cast<int64_t>(proto.i()));
+      return OkStatus();
+    case onnx::AttributeProto::STRING:
+      out.Set(name, proto.s());
+      return OkStatus();
+    case onnx::AttributeProto::FLOATS:
+      out.Set(name, std::vector<float>(proto.floats().begin(), proto.floats().end()));
+      return OkStatus();
+    case onnx::AttributeProto::INTS:
+      out.Set(name, std::vector<int64_t>(proto.ints().begin(), proto.ints().end()));
+      return OkStatus();
+    case onnx::AttributeProto::STRINGS:
+      out.Set(name, std::vector<std::string>(proto.strings().begin(), proto.strings().end()));
+      return OkStatus();
+    case onnx::AttributeProto::TENSOR: {
+      KILN_ASSIGN_OR_RETURN(Tensor tensor,
+                            TakeTensor(*proto.mutable_t(), source_, place + ": attribute '" + name + "'", files_));
+      out.Set(name, std::move(tensor));
+      return OkStatus();
+    }
+    case onnx::AttributeProto::SPARSE_TENSOR: {
+      KILN_ASSIGN_OR_RETURN(Tensor tensor, TakeSparseTensor(*proto.mutable_sparse_tensor(), source_,
+                                                            place + ": attribute '" + name + "'", files_));
+      out.Set(name, std::move(tensor));
+      return OkStatus();
+    }
+    default:
+      return UnsupportedAt(source_, place, "attribute '" + name + "' holds a graph, a type or nothing",
+                           "numbers, strings and tensors are supported");
+  }
+}
+
+Status Importer::AddConstantNode(onnx::NodeProto& proto, int index, Scope& scope) {
+  const std::string place = PlaceOfNode(proto, index);
+  if (proto.output_size() != 1 || proto.attribute_size() != 1) {
+    return ErrorAt(source_, place, "must have one result and one attribute", "");
+  }
+  Attributes attributes;
+  onnx::AttributeProto* attribute = proto.mutable_attribute(0);
+  onnx::AttributeProto referred;
+  if (!attribute->ref_attr_name().empty()) {
+    const auto it = scope.call_attributes.find(attribute->ref_attr_name());
+    if (it == scope.call_attributes.end()) return ErrorAt(source_, place, "takes an attribute that its call lacks", "");
+    referred = it->second;
+    referred.set_name(attribute->name());
+    attribute = &referred;
+  }
+  KILN_RETURN_IF_ERROR(ReadAttribute(*attribute, place, attributes));
+  const Attribute& value = attributes.begin()->second;
+  const auto length = [](const auto& list) { return Shape{static_cast<int64_t>(list.size())}; };
+  Tensor tensor;
+  if (const auto* t = std::get_if<Tensor>(&value)) tensor = *t;
+  if (const auto* i = std::get_if<int64_t>(&value)) tensor = Tensor::Scalar(*i);
+  if (const auto* f = std::get_if<float>(&value)) tensor = Tensor::Scalar(*f);
+  if (const auto* s = std::get_if<std::string>(&value)) tensor = Tensor::OfStrings(Shape{}, {*s});
+  if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) tensor = Tensor::Of(length(*list), *list);
+  if (const auto* list = std::get_if<std::vector<float>>(&value)) tensor = Tensor::Of(length(*list), *list);
+  if (const auto* list = std::get_if<std::vector<std::string>>(&value))
+    tensor = Tensor::OfStrings(length(*list), *list);
+  const std::string& name = proto.output(0);
+  scope.values[name] = graph_.AddConstant(ResultName(scope, name), std::move(tensor));
+  return OkStatus();
+}
+
+Status Importer::AddOperator(onnx::NodeProto& proto, int index, const std::string& domain, int opset, Scope& scope) {
+  NodeImport node(graph_, opset);
+  node.domain = domain;
+  node.op_type = proto.op_type();
+  node.name = scope.prefix + NameOfNode(proto, index);
+  for (const std::string& operand : proto.input()) {
+    node.operands.push_back(operand.empty() ? nullptr : scope.values.at(operand));
+  }
+  const std::optional<Op> op = FindOpByOnnxName(domain, proto.op_type());
+  int num_results = proto.output_size();
+  // A result without a name at the end is one that nobody asked for, except where the number of results says something.
+  const bool any_number = op && InfoOf(*op).max_results < 0;
+  while (!any_number && num_results > 0 && proto.output(num_results - 1).empty()) --num_results;
+  for (int i = 0; i < num_results; ++i) {
+    node.results.push_back(ResultName(scope, proto.output(i)));
+    node.result_used.push_back(!proto.output(i).empty() && scope.uses[proto.output(i)] > 0);
+  }
+  if (num_results == 0) return node.Invalid("has no result", "a node defines at least one value");
+  for (auto& attribute : *proto.mutable_attribute()) {
+    if (attribute.ref_attr_name().empty()) {
+      KILN_RETURN_IF_ERROR(ReadAttribute(attribute, node.Place(), node.attributes));
+      continue;
+    }
+    // An attribute of the function around the node; where the call does not give it, the operator's default holds.
+    const auto it = scope.call_attributes.find(attribute.ref_attr_name());
+    if (it == scope.call_attributes.end()) continue;
+    onnx::AttributeProto referred = it->second;
+    referred.set_name(attribute.name());
+    KILN_RETURN_IF_ERROR(ReadAttribute(referred, node.Place(), node.attributes));
+  }
+  // Kiln's own additions to ONNX's operators have no meaning in an ONNX file.
+  if (op == Op::kMatMul || (op && InfoOf(*op).Has(kHasLayout))) {
+    for (const std::string_view own : {"layout", "transpose_b", "alpha"}) {
+      if (node.attributes.Has(own)) return node.Invalid(fmt::format("has no attribute '{}' in ONNX", own));
+    }
+  }
+
+  const auto bind = [&](Value* value, int i) -> Status {
+    const std::string& name = proto.output(i);
+    if (name.empty()) return OkStatus();
+    scope.values[name] = value;
+    return scope.depth == 0 ? ApplyDeclaredType(name, value, node.Place()) : OkStatus();
+  };
+  // Another name for a constant needs no node, unless the graph hands it out under that name.
+  if (op == Op::kIdentity && num_results == 1 && node.ConstantOf(0) != nullptr &&
+      scope.outputs.count(proto.output(0)) == 0) {
+    return bind(node.operand(0), 0);
+  }
+  KILN_RETURN_IF_ERROR(ApplyRules(node));
+  if (!node.emitted()) {
+    KILN_CHECK(op.has_value());
+    const int most = InfoOf(*op).max_results;
+    if (most >= 0 && node.num_results() > most) {
+      return node.Invalid(fmt::format("has {} results", node.num_results()), fmt::format("at most {}", most));
+    }
+    KILN_RETURN_IF_ERROR(node.EmitResult(*op, node.operands, node.attributes));
+  }
+  const Node& last = *graph_.nodes().back();
+  if (last.num_results() < num_results) {
+    for (int i = last.num_results(); i < num_results; ++i) {
+      if (node.result_used[static_cast<size_t>(i)]) return node.Refuse(fmt::format("result {} is read", i), "");
+    }
+  }
+  for (int i = 0; i < std::min(num_results, last.num_results()); ++i) KILN_RETURN_IF_ERROR(bind(last.result(i), i));
+  return OkStatus();
+}
+
+Status Importer::InlineCall(const onnx::NodeProto& proto, int index, const onnx::FunctionProto& function,
+                            Scope& scope) {
+  const std::string place = PlaceOfNode(proto, index);
+  inlined_bytes_ += function.ByteSizeLong();
+  if (scope.depth >= kMaxCallDepth || inlined_bytes_ > kMaxInlinedBytes) {
+    return UnsupportedAt(source_, place, "functions call each other too deeply or too often to be inlined",
+                         fmt::format("at most {} levels", kMaxCallDepth));
+  }
+  // FunctionProto.attribute_proto (field 11) came after the installed onnx.proto; its defaults would be lost.
+  const auto& unknown = function.GetReflection()->GetUnknownFields(function);
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    if (unknown.field(i).number() == 11) {
+      return UnsupportedAt(source_, place, "calls a function whose attributes have defaults", "inline the function");
+    }
+  }
+  if (proto.input_size() > function.input_size() || proto.output_size() > function.output_size()) {
+    return ErrorAt(source_, place, "passes more operands or results than the function has", "");
+  }
+  Scope inner;
+  inner.depth = scope.depth + 1;
+  inner.prefix = scope.prefix + NameOfNode(proto, index) + "/";
+  inner.opsets = &function_opsets_[DescribeOperator(CanonicalDomain(function.domain()), function.name())];
+  for (const auto& attribute : proto.attribute()) {
+    onnx::AttributeProto resolved = attribute;
+    if (!attribute.ref_attr_name().empty()) {
+      const auto it = scope.call_attributes.find(attribute.ref_attr_name());
+      if (it == scope.call_attributes.end()) continue;
+      resolved = it->second;
+      resolved.set_name(attribute.name());
+    }
+    inner.call_attributes[attribute.name()] = std::move(resolved);
+  }
+  for (int i = 0; i < function.input_size(); ++i) {
+    const bool given = i < proto.input_size() && !proto.input(i).empty();
+    inner.values[function.input(i)] = given ? scope.values.at(proto.input(i)) : nullptr;
+  }
+  for (int i = 0; i < function.output_size(); ++i) {
+    inner.outputs.insert(function.output(i));
+    if (i < proto.output_size() && !proto.output(i).empty()) {
+      inner.renamed[function.output(i)] = ResultName(scope, proto.output(i));
+    }
+  }
+  NodeProtos body = function.node();
+  KILN_RETURN_IF_ERROR(AddNodes(body, inner));
+  for (int i = 0; i < proto.output_size(); ++i) {
+    if (proto.output(i).empty()) continue;
+    const auto it = inner.values.find(function.output(i));
+    if (it == inner.values.end() || it->second == nullptr) {
+      return ErrorAt(source_, place, "the function does not define its result '" + function.output(i) + "'", "");
+    }
+    scope.values[proto.output(i)] = it->second;
+    if (scope.depth == 0) KILN_RETURN_IF_ERROR(ApplyDeclaredType(proto.output(i), it->second, place));
+  }
+  return OkStatus();
+}
+
+Status Importer::MarkOutputs() {
+  if (model_.graph().output_size() == 0) return ErrorAt(source_, "", "the model has no outputs", "");
+  for (const auto& output : model_.graph().output()) {
+    const auto it = main_.values.find(output.name());
+    if (it == main_.values.end() || it->second == nullptr) {
+      return ErrorAt(source_, "output '" + output.name() + "'", "is not defined by any node", "");
+    }
+    if (output.has_type() && !output.type().has_tensor_type() && output.type().value_case() != 0) {
+      return UnsupportedAt(source_, "output '" + output.name() + "'", "is not a tensor",
+                           "sequences, maps and optionals are not supported");
+    }
+    graph_.MarkOutput(it->second);
+  }
+  return OkStatus();
+}
+
+StatusOr<Graph> ImportModel(onnx::ModelProto& model, const std::string& source, const std::filesystem::path& folder,
+                            const ImportOptions& options) {
+  return Importer(model, source, folder, options).Run();
+}
+
+Status NotAModel(const std::string& source) {
+  return ErrorAt(source, "", "is not an ONNX model, or is damaged", "a protobuf ModelProto is expected");
+}
+
+}  // namespace
+
+StatusOr<Graph> ImportOnnx(const std::filesystem::path& path, const ImportOptions& options) {
+  const std::string source = path.string();
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return ErrorAt(source, "", "is a directory", "name a model file");
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    if (errno == ENOENT) return NotFoundAt(source, "", "no such file", "check the path");
+    return ErrorAt(source, "", std::string("cannot be opened: ") + std::strerror(errno), "check its permissions");
+  }
+  // Parsed from a stream, so that the file's bytes and the parsed tensors are never in memory both.
+  google::protobuf::io::FileInputStream stream(file);
+  stream.SetCloseOnDelete(true);
+  google::protobuf::io::CodedInputStream coded(&stream);
+  coded.SetTotalBytesLimit(std::numeric_limits<int>::max());
+  onnx::ModelProto model;
+  if (!model.ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage()) return NotAModel(source);
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  return ImportModel(model, source, folder, options);
+}
+
+StatusOr<Graph> ImportOnnxBytes(std::string_view bytes, const std::string& source, const std::filesystem::path& folder,
+                                const ImportOptions& options) {
+  onnx::ModelProto model;
+  if (bytes.size() > static_cast<size_t>(std::numeric_limits<int>::max()) ||
+      !model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return NotAModel(source);
+  }
+  return ImportModel(model, source, folder, options);
+}
+
+StatusOr<Tensor> ImportOnnxTensor(std::string_view bytes, const std::string& source) {
+  onnx::TensorProto proto;
+  if (bytes.size() > static_cast<size_t>(std::numeric_limits<int>::max()) ||
+      !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return ErrorAt(source, "", "is not an ONNX tensor, or is damaged", "a protobuf TensorProto is expected");
+  }
+  ExternalFiles none({}, source);
+  return TakeTensor(proto, source, "tensor", none);
+}
+
+// Import converts every row of operators.def by its ONNX name.
+bool HasImporter(Op op) { return FindOpByOnnxName(InfoOf(op).onnx_domain, InfoOf(op).onnx_name) == op; }
+
+}  // namespace kiln

@@ -1,0 +1,157 @@
+#include "kiln/frontend/onnx_rules.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "kiln/frontend/onnx_rule_functions.h"
+#include "kiln/ir/shape_inference.h"
+
+namespace kiln {
+namespace {
+
+struct Upgrade {
+  std::string_view op_type;
+  int first_opset;
+  int last_opset;
+  Status (*apply)(NodeImport&);
+};
+
+constexpr Upgrade kUpgrades[] = {
+#define KILN_ONNX_UPGRADE(name, first, last, function) {#name, first, last, &onnx_rules::function},
+#define KILN_ONNX_COMPOSITION(name, function)
+#include "kiln/frontend/onnx_rules.def"
+#undef KILN_ONNX_UPGRADE
+#undef KILN_ONNX_COMPOSITION
+};
+
+struct Composition {
+  std::string_view op_type;
+  Status (*apply)(NodeImport&);
+};
+
+constexpr Composition kCompositions[] = {
+#define KILN_ONNX_UPGRADE(name, first, last, function)
+#define KILN_ONNX_COMPOSITION(name, function) {#name, &onnx_rules::function},
+#include "kiln/frontend/onnx_rules.def"
+#undef KILN_ONNX_UPGRADE
+#undef KILN_ONNX_COMPOSITION
+};
+
+}  // namespace
+
+void NodeImport::SetOperand(int i, Value* value) {
+  if (i >= static_cast<int>(operands.size())) operands.resize(static_cast<size_t>(i) + 1, nullptr);
+  operands[static_cast<size_t>(i)] = value;
+}
+
+const Shape* NodeImport::ShapeOf(int i) const {
+  const Value* value = operand(i);
+  return value != nullptr && value->has_shape() ? &value->shape() : nullptr;
+}
+
+const Tensor* NodeImport::ConstantOf(int i) const {
+  const Value* value = operand(i);
+  return value != nullptr && value->is_constant() ? &value->constant() : nullptr;
+}
+
+StatusOr<int> NodeImport::NormaliseAxis(int64_t axis, int rank) const {
+  if (axis < -rank || axis >= rank) {
+    return Invalid(fmt::format("axis {} lies outside a tensor of {} axes", axis, rank));
+  }
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+Value* NodeImport::Constant(std::string_view suffix, Tensor tensor) {
+  return graph_.AddConstant(name + "/" + std::string(suffix), std::move(tensor));
+}
+
+Value* NodeImport::Ints(std::string_view suffix, std::vector<int64_t> values) {
+  const Shape shape{static_cast<int64_t>(values.size())};
+  return Constant(suffix, Tensor::Of<int64_t>(shape, values));
+}
+
+Value* NodeImport::ScalarLike(std::string_view suffix, double value, const Value* like) {
+  Tensor tensor(like->element(), Shape{});
+  switch (like->element()) {
+    case ElementType::kFloat64:
+      tensor.data<double>()[0] = value;
+      break;
+    case ElementType::kFloat16:
+      tensor.data<uint16_t>()[0] = FloatToHalf(static_cast<float>(value));
+      break;
+    case ElementType::kBfloat16:
+      tensor.data<uint16_t>()[0] = FloatToBfloat16(static_cast<float>(value));
+      break;
+    case ElementType::kFloat32:
+      tensor.data<float>()[0] = static_cast<float>(value);
+      break;
+    default: {
+      // Integers: the low bytes of the two's complement value (little endian), which wraps as Kiln's integers do.
+      const int64_t integer = static_cast<int64_t>(value);
+      std::memcpy(tensor.mutable_bytes(), &integer, static_cast<size_t>(tensor.num_bytes()));
+    }
+  }
+  return Constant(suffix, std::move(tensor));
+}
+
+StatusOr<Value*> NodeImport::Emit(std::string_view suffix, Op op, std::vector<Value*> emit_operands,
+                                  Attributes emit_attributes) {
+  const std::string full = name + "/" + std::string(suffix);
+  auto node = AddInferredNode(graph_, op, full, std::move(emit_operands), {full}, std::move(emit_attributes));
+  if (!node.ok()) return node.status();
+  return (*node)->result();
+}
+
+Status NodeImport::EmitResult(Op op, std::vector<Value*> emit_operands, Attributes emit_attributes) {
+  KILN_CHECK(!emitted_ && !results.empty());
+  emitted_ = true;
+  auto node = AddInferredNode(graph_, op, name, std::move(emit_operands), results, std::move(emit_attributes));
+  return node.status();
+}
+
+Status NodeImport::Refuse(std::string_view fault, std::string_view remedy) const {
+  return UnsupportedAt(graph_.source(), Place(), fault, remedy);
+}
+
+Status NodeImport::Invalid(std::string_view fault, std::string_view remedy) const {
+  return ErrorAt(graph_.source(), Place(), fault, remedy);
+}
+
+Status ApplyRules(NodeImport& node) {
+  if (!node.domain.empty()) return OkStatus();
+  for (const Upgrade& rule : kUpgrades) {
+    if (node.emitted()) return OkStatus();
+    if (rule.op_type != node.op_type || node.opset() < rule.first_opset || node.opset() > rule.last_opset) continue;
+    KILN_RETURN_IF_ERROR(rule.apply(node));
+  }
+  for (const Composition& rule : kCompositions) {
+    if (rule.op_type != node.op_type) continue;
+    if (node.operand(0) == nullptr) return node.Invalid("has no first operand");
+    return rule.apply(node);
+  }
+  return OkStatus();
+}
+
+bool HasComposition(std::string_view op_type) {
+  for (const Composition& rule : kCompositions) {
+    if (rule.op_type == op_type) return true;
+  }
+  return false;
+}
+
+StatusOr<Node*> AddInferredNode(Graph& graph, Op op, std::string_view name, std::vector<Value*> operands,
+                                std::vector<std::string> result_names, Attributes attributes) {
+  while (!operands.empty() && operands.back() == nullptr) operands.pop_back();
+  Node* node = graph.AddNode(op, name, std::move(operands), std::move(result_names), std::move(attributes));
+  KILN_RETURN_IF_ERROR(InferNode(graph, *node));
+  return node;
+}
+
+Attributes Attrs(std::initializer_list<std::pair<std::string_view, Attribute>> list) {
+  Attributes attributes;
+  for (const auto& [name, value] : list) attributes.Set(name, value);
+  return attributes;
+}
+
+}  // namespace kiln

@@ -1,0 +1,29 @@
+// The order in which the nodes of an ONNX graph can be built.
+#ifndef KILN_FRONTEND_ONNX_SCHEDULE_H_
+#define KILN_FRONTEND_ONNX_SCHEDULE_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kiln/support/status.h"
+#include "onnx/onnx_pb.h"
+
+namespace kiln {
+
+using NodeProtos = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
+
+// The node's own name, or "<operator>_<index>" where it has none.
+std::string NameOfNode(const onnx::NodeProto& node, int index);
+// "node 'conv_12' (Conv)", for messages.
+std::string PlaceOfNode(const onnx::NodeProto& node, int index);
+
+// Indices of the nodes, operands before users, otherwise in file order.
+//   known    whether a value is there before the first node (inputs, initialisers)
+//   errors   a value defined twice, an operand that nothing defines, a cycle
+StatusOr<std::vector<int>> ScheduleNodes(const NodeProtos& nodes, const std::function<bool(const std::string&)>& known,
+                                         const std::string& source);
+
+}  // namespace kiln
+
+#endif  // KILN_FRONTEND_ONNX_SCHEDULE_H_

@@ -1,0 +1,37 @@
+// TensorProto to Tensor and back.
+#ifndef KILN_FRONTEND_ONNX_TENSOR_H_
+#define KILN_FRONTEND_ONNX_TENSOR_H_
+
+#include <optional>
+#include <string>
+
+#include "kiln/frontend/onnx_external.h"
+#include "kiln/ir/tensor.h"
+#include "kiln/support/status.h"
+#include "onnx/onnx_pb.h"
+
+namespace kiln {
+
+// ONNX's TensorProto.DataType as an element type and back; nullopt for types that Kiln lacks (complex, 8-bit floats,
+// 4-bit integers).
+std::optional<ElementType> ElementTypeOfOnnx(int64_t data_type);
+int OnnxTypeOf(ElementType type);
+// "complex64", "float8e4m3fn", "type 99"; for messages.
+std::string OnnxTypeName(int64_t data_type);
+
+// Converts a tensor and frees the data of `proto` as it goes: large raw data is handed over without a copy.
+//   place   what the tensor is, for messages: "initialiser 'conv1.weight'"
+//   errors  an unsupported element type, dimensions and data that do not fit each other, bad external data
+StatusOr<Tensor> TakeTensor(onnx::TensorProto& proto, const std::string& source, const std::string& place,
+                            ExternalFiles& files);
+
+// The dense form of a sparse tensor.
+StatusOr<Tensor> TakeSparseTensor(onnx::SparseTensorProto& proto, const std::string& source, const std::string& place,
+                                  ExternalFiles& files);
+
+// Writes the tensor as raw data (strings as string_data).
+void WriteTensor(const Tensor& tensor, const std::string& name, onnx::TensorProto* proto);
+
+}  // namespace kiln
+
+#endif  // KILN_FRONTEND_ONNX_TENSOR_H_
