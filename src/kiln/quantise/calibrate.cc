@@ -1,0 +1,87 @@
+#include "kiln/quantise/calibrate.h"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "kiln/execute/reference.h"
+#include "kiln/support/parallel.h"
+
+namespace kiln {
+namespace {
+
+constexpr int64_t kImagesAPiece = 8;  // histograms are merged once a piece
+
+// Images [begin, end) of a batch, sharing its bytes.
+Tensor Slice(const Tensor& batch, int64_t begin, int64_t end) {
+  Shape shape = batch.shape();
+  const int64_t image_bytes = batch.num_bytes() / shape[0];
+  shape[0] = end - begin;
+  auto owner = std::make_shared<const Tensor>(batch);
+  const std::byte* bytes = owner->bytes() + begin * image_bytes;
+  return Tensor::View(batch.type(), std::move(shape), std::move(owner), bytes);
+}
+
+using Histograms = std::unordered_map<const Value*, Histogram>;
+
+StatusOr<Histograms> RunPiece(const ReferenceExecutor& executor, std::span<const Tensor> inputs, int64_t begin,
+                              int64_t end) {
+  std::vector<Tensor> piece;
+  for (const Tensor& input : inputs) piece.push_back(Slice(input, begin, end));
+  Histograms histograms;
+  const auto observe = [&](const Value& value, const Tensor& tensor) {
+    if (tensor.type() == ElementType::kFloat32) histograms[&value].Add(tensor.data<float>());
+  };
+  // RunBatch and not Run: it gives the same bits whatever the number of threads.
+  KILN_RETURN_IF_ERROR(executor.RunBatch(piece, observe).status());
+  return histograms;
+}
+
+}  // namespace
+
+StatusOr<CalibrationData> Calibrate(const Graph& graph, std::span<const Tensor> inputs, int64_t images) {
+  int64_t count = images;
+  for (const Tensor& input : inputs) count = std::min(count, input.shape().rank() == 0 ? 0 : input.shape()[0]);
+  if (inputs.empty() || count < 1) {
+    return ErrorAt(graph.source(), "calibration", "there are no images", "at least one image for each graph input");
+  }
+  KILN_ASSIGN_OR_RETURN(const auto executor, ReferenceExecutor::Create(graph));
+
+  const int64_t pieces = (count + kImagesAPiece - 1) / kImagesAPiece;
+  std::mutex mutex;
+  CalibrationData data;
+  int64_t failed_piece = pieces;  // the first one, so that the message does not depend on who comes first
+  Status failure;
+  ParallelFor(pieces, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t piece = begin; piece < end; ++piece) {
+      const int64_t first = piece * kImagesAPiece;
+      auto histograms = RunPiece(*executor, inputs, first, std::min(count, first + kImagesAPiece));
+      const std::lock_guard lock(mutex);
+      if (!histograms.ok()) {
+        if (piece < failed_piece) {
+          failed_piece = piece;
+          failure = histograms.status();
+        }
+        continue;
+      }
+      for (const auto& [value, histogram] : *histograms) data.Add(value->name(), histogram);
+    }
+  });
+  KILN_RETURN_IF_ERROR(failure);
+  data.set_images(count);
+  for (const Value* value : graph.Values()) {
+    const Histogram* histogram = data.Find(value->name());
+    if (histogram == nullptr || histogram->non_finite() == 0) continue;
+    return ErrorAt(
+        graph.source(), fmt::format("value '{}'", value->name()),
+        fmt::format("{} of its elements are NaN or infinite on the calibration images", histogram->non_finite()),
+        "check the preprocessing of the images and the network's weights");
+  }
+  return data;
+}
+
+}  // namespace kiln

@@ -1,0 +1,24 @@
+// Calibration: what values a network takes on sample images.
+#ifndef KILN_QUANTISE_CALIBRATE_H_
+#define KILN_QUANTISE_CALIBRATE_H_
+
+#include <cstdint>
+#include <span>
+
+#include "kiln/ir/graph.h"
+#include "kiln/ir/tensor.h"
+#include "kiln/quantise/calibration_data.h"
+#include "kiln/support/status.h"
+
+namespace kiln {
+
+// Runs the graph at the reference level on the first `images` images and collects inputs and results of all nodes.
+//   inputs   one tensor for each graph input, [images, ...]; the graph's own batch dimension is 1
+//   images   at most this many are used
+// The result is the same for any number of threads.
+//   errors   no images; whatever the reference level reports; a value that becomes NaN or infinite (names the first)
+StatusOr<CalibrationData> Calibrate(const Graph& graph, std::span<const Tensor> inputs, int64_t images);
+
+}  // namespace kiln
+
+#endif  // KILN_QUANTISE_CALIBRATE_H_
