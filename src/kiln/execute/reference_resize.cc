@@ -36,7 +36,8 @@ double InputCoordinate(const ResizeOptions& options, int64_t o, int64_t in, int6
   const double x = static_cast<double>(o), in_size = static_cast<double>(in), out_size = static_cast<double>(out);
   const std::string_view mode = options.coordinates;
   if (mode == "asymmetric") return x / scale;
-  if (mode == "align_corners") return out == 1 ? 0 : x * (in_size - 1) / (out_size - 1);
+  // The resized length is taken before it is rounded down to whole elements, as ONNX's reference does.
+  if (mode == "align_corners") return out == 1 ? 0 : x * (in_size - 1) / (scale * in_size - 1);
   if (mode == "pytorch_half_pixel") return out > 1 ? (x + 0.5) / scale - 0.5 : 0;
   if (mode == "tf_half_pixel_for_nn") return (x + 0.5) / scale;
   if (mode == "half_pixel_symmetric") {
