@@ -144,7 +144,7 @@ TEST(SimulateQuantisation, RoundsOnceAGroup) {
   ASSERT_TRUE(quantised.ok());
   const auto simulated = SimulateQuantisation(*quantised);
   ASSERT_TRUE(simulated.ok());
-  // x and conv; relu, pool and flat are on conv's grid.
+  // x and relu; conv is inside a kernel with relu, pool and flat are on relu's grid.
   EXPECT_EQ(simulated->num_nodes(), graph.num_nodes() + 2);
   for (const Value* value : simulated->Values()) EXPECT_FALSE(value->quantisation().has_value()) << value->name();
 }

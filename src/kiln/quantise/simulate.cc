@@ -15,8 +15,20 @@ bool SameGrid(const Quantisation& a, const Quantisation& b) {
          a.scales == b.scales && a.zero_points == b.zero_points;
 }
 
+// Whether the value only stands between a multiply-accumulate node and element-wise nodes behind it, as bias, residual
+// and activation do. Families run these as one kernel, which rounds its last value only.
+bool StandsInsideKernel(const Graph& graph, const Value& value) {
+  const Node* node = value.producer();
+  if (node == nullptr || value.users().size() != 1 || !value.users()[0]->info().Has(kElementwise)) return false;
+  if (std::count(graph.outputs().begin(), graph.outputs().end(), &value) > 0) return false;
+  if (node->info().Has(kMacs)) return true;
+  return node->info().Has(kElementwise) &&
+         std::any_of(node->operands().begin(), node->operands().end(),
+                     [&](const Value* operand) { return operand != nullptr && StandsInsideKernel(graph, *operand); });
+}
+
 // Whether the value's elements are elements, or zeros, of operands that are on its grid already.
-bool StandsOnGrid(const Value& value) {
+bool StandsOnGrid(const Graph& graph, const Value& value) {
   const Node* node = value.producer();
   if (node == nullptr) return false;
   const bool moves = node->info().Has(kMovesData) || node->op() == Op::kMaxPool || node->op() == Op::kRelu;
@@ -25,6 +37,7 @@ bool StandsOnGrid(const Value& value) {
   return std::all_of(node->operands().begin(), node->operands().begin() + static_cast<std::ptrdiff_t>(data_operands),
                      [&](const Value* operand) {
                        return operand != nullptr && !operand->is_constant() && operand->quantisation() &&
+                              !StandsInsideKernel(graph, *operand) &&
                               SameGrid(*operand->quantisation(), *value.quantisation());
                      });
 }
@@ -75,7 +88,7 @@ StatusOr<Graph> SimulateQuantisation(const Graph& quantised) {
       Value* replaced =
           graph.AddConstant(value->name() + "_rounded", DequantiseTensor(QuantiseTensor(value->constant(), q), q));
       graph.ReplaceAllUses(value, replaced);
-    } else if (!StandsOnGrid(*value)) {
+    } else if (!StandsOnGrid(graph, *value) && !StandsInsideKernel(graph, *value)) {
       rounded.push_back(value);
     }
   }
