@@ -6,6 +6,7 @@
 
 #include "fmt/format.h"
 #include "kiln/execute/reference.h"
+#include "kiln/execute/reference_plan.h"
 #include "kiln/support/parallel.h"
 
 namespace kiln {
@@ -20,6 +21,7 @@ struct Step {
 };
 
 constexpr int kAbsent = -1;
+constexpr size_t kMaxPlans = 4;  // input shapes and thread counts that are remembered
 
 // The first failure by image, whichever thread met it first.
 class FirstError {
@@ -66,8 +68,41 @@ struct ReferenceExecutor::State {
     return ErrorAt(graph->source(), place, fault, remedy);
   }
   Status CheckInputs(std::span<const Tensor> tensors, bool batch) const;
+  // Node by node, for observers.
   StatusOr<std::vector<Tensor>> RunNodes(std::span<const Tensor> tensors, const ValueObserver& observer) const;
+  // On a plan for these input shapes and number of threads, made when first asked for.
+  StatusOr<std::vector<Tensor>> RunPlanned(std::span<const Tensor> tensors, int threads) const;
+  StatusOr<std::shared_ptr<const reference::Plan>> PlanFor(std::vector<Shape> shapes, int threads) const;
+
+  struct CachedPlan {
+    std::vector<Shape> shapes;
+    int threads = 0;
+    std::shared_ptr<const reference::Plan> plan;
+  };
+  mutable std::mutex mutex;  // of what follows
+  mutable std::vector<CachedPlan> plans;
+  mutable reference::WeightCache weights;
 };
+
+StatusOr<std::shared_ptr<const reference::Plan>> ReferenceExecutor::State::PlanFor(std::vector<Shape> shapes,
+                                                                                   int threads) const {
+  std::lock_guard lock(mutex);
+  for (const CachedPlan& cached : plans) {
+    if (cached.threads == threads && cached.shapes == shapes) return cached.plan;
+  }
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<reference::Plan> plan, reference::Plan::Build(*graph, shapes, weights));
+  if (plans.size() == kMaxPlans) plans.erase(plans.begin());
+  plans.push_back({std::move(shapes), threads, std::move(plan)});
+  return plans.back().plan;
+}
+
+StatusOr<std::vector<Tensor>> ReferenceExecutor::State::RunPlanned(std::span<const Tensor> tensors, int threads) const {
+  const reference::OpenMpThreads limit(threads);
+  std::vector<Shape> shapes;
+  for (const Tensor& t : tensors) shapes.push_back(t.shape());
+  KILN_ASSIGN_OR_RETURN(const std::shared_ptr<const reference::Plan> plan, PlanFor(std::move(shapes), threads));
+  return plan->Run(tensors);
+}
 
 // Element types and shapes as the graph declares them; the leading dimension is free.
 Status ReferenceExecutor::State::CheckInputs(std::span<const Tensor> tensors, bool batch) const {
@@ -178,7 +213,7 @@ StatusOr<std::unique_ptr<ReferenceExecutor>> ReferenceExecutor::Create(const Gra
 StatusOr<std::vector<Tensor>> ReferenceExecutor::Run(std::span<const Tensor> inputs,
                                                      const ValueObserver& observer) const {
   KILN_RETURN_IF_ERROR(state_->CheckInputs(inputs, false));
-  return state_->RunNodes(inputs, observer);
+  return observer ? state_->RunNodes(inputs, observer) : state_->RunPlanned(inputs, ThreadCount());
 }
 
 StatusOr<std::vector<Tensor>> ReferenceExecutor::RunBatch(std::span<const Tensor> inputs, const ValueObserver& observer,
@@ -192,7 +227,8 @@ StatusOr<std::vector<Tensor>> ReferenceExecutor::RunBatch(std::span<const Tensor
   const auto run = [&](int64_t image) -> Status {
     std::vector<Tensor> slices;
     for (const Tensor& input : inputs) slices.push_back(ImageOf(input, image));
-    KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> results, state_->RunNodes(slices, observer));
+    KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> results,
+                          observer ? state_->RunNodes(slices, observer) : state_->RunPlanned(slices, 1));
     for (size_t i = 0; i < results.size(); ++i) {
       const Tensor& result = results[i];
       const std::string place = "output '" + state_->graph->outputs()[i]->name() + "'";
