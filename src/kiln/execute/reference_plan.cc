@@ -32,16 +32,18 @@ std::shared_ptr<const void> WeightCache::Get(const Value& constant, const memory
 // Goes through the nodes once, in order, and appends steps.
 class PlanBuilder {
  public:
-  PlanBuilder(const Graph& graph, WeightCache& weights) : graph_(graph), weights_(weights) {}
+  PlanBuilder(const Graph& graph, bool observable, WeightCache& weights)
+      : graph_(graph), observable_(observable), weights_(weights) {}
 
   StatusOr<std::unique_ptr<Plan>> Build(std::span<const Shape> inputs) {
     KILN_RETURN_IF_ERROR(InferTypes(inputs));
     for (const Value* input : graph_.inputs()) plan_->inputs_.push_back(NewPlainSlot(input));
-    FindFusions();
+    if (!observable_) FindFusions();
     for (const auto& node : graph_.nodes()) {
       const auto fused = fused_.find(node.get());
       if (fused == fused_.end()) {
         Append(*node);
+        if (observable_) Observe(*node);
       } else if (fused->second->last == node.get()) {
         AppendFused(*fused->second);
       }
@@ -274,6 +276,14 @@ class PlanBuilder {
     plan_->steps_.push_back(std::move(step));
   }
 
+  void Observe(const Node& node) {
+    std::vector<int> slots;
+    for (const Value* result : node.results()) {
+      if (result != nullptr) slots.push_back(PlainSlot(result));
+    }
+    plan_->steps_.back().observed = std::move(slots);
+  }
+
   void FreeEarly() {
     std::vector<int> last(plan_->slots_.size(), -1);
     const auto use = [&](int slot, size_t step) {
@@ -288,6 +298,7 @@ class PlanBuilder {
       for (const Plan::Input& input : step.inputs) use(input.slot, s);
       use(step.residual, s);
       for (int slot : step.results) use(slot, s);
+      for (int slot : step.observed) use(slot, s);
     }
     for (int slot : plan_->outputs_) last[static_cast<size_t>(slot)] = -1;
     for (size_t slot = 0; slot < last.size(); ++slot) {
@@ -296,6 +307,7 @@ class PlanBuilder {
   }
 
   const Graph& graph_;
+  const bool observable_;
   WeightCache& weights_;
   std::unique_ptr<Plan> plan_ = std::make_unique<Plan>();
   std::unordered_map<const Value*, TensorType> types_;
@@ -304,22 +316,26 @@ class PlanBuilder {
   std::unordered_map<const Node*, std::shared_ptr<Fusion>> fused_;
 };
 
-StatusOr<std::unique_ptr<Plan>> Plan::Build(const Graph& graph, std::span<const Shape> inputs, WeightCache& weights) {
+StatusOr<std::unique_ptr<Plan>> Plan::Build(const Graph& graph, std::span<const Shape> inputs, bool observable,
+                                            WeightCache& weights) {
   try {
-    return PlanBuilder(graph, weights).Build(inputs);
+    return PlanBuilder(graph, observable, weights).Build(inputs);
   } catch (const dnnl::error& error) {
     return absl::InternalError(fmt::format("oneDNN: {}", error.what()));
   }
 }
 
-StatusOr<std::vector<Tensor>> Plan::Run(std::span<const Tensor> inputs) const {
+StatusOr<std::vector<Tensor>> Plan::Run(std::span<const Tensor> inputs, const ValueObserver& observer) const {
   // What slots hold; layouts of oneDNN's own as bytes. Constants are looked up.
   struct Cell {
     Tensor tensor;
     bool is_ours = false;  // memory of this run, which a residual addition may overwrite
   };
   std::vector<Cell> cells(slots_.size());
-  for (size_t i = 0; i < inputs.size(); ++i) cells[static_cast<size_t>(inputs_[i])].tensor = inputs[i];
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    cells[static_cast<size_t>(inputs_[i])].tensor = inputs[i];
+    if (observer) observer(*slots_[static_cast<size_t>(inputs_[i])].value, inputs[i]);
+  }
   const auto tensor_of = [&](int slot) -> const Tensor& {
     const Slot& s = slots_[static_cast<size_t>(slot)];
     return s.is_constant ? s.value->constant() : cells[static_cast<size_t>(slot)].tensor;
@@ -384,6 +400,9 @@ StatusOr<std::vector<Tensor>> Plan::Run(std::span<const Tensor> inputs) const {
                           ? Tensor::View(ElementType::kFloat32, slot.shape, std::move(buffer), data)
                           : Tensor::View(ElementType::kUint8, {static_cast<int64_t>(bytes)}, std::move(buffer), data);
       }
+    }
+    if (observer) {
+      for (int slot : step.observed) observer(*slots_[static_cast<size_t>(slot)].value, tensor_of(slot));
     }
     for (int slot : step.done) cells[static_cast<size_t>(slot)] = {};
   }

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kiln/execute/reference.h"
 #include "kiln/execute/reference_onednn.h"
 #include "kiln/ir/graph.h"
 #include "kiln/ir/tensor.h"
@@ -33,10 +34,12 @@ class Plan {
  public:
   // Builds under the number of OpenMP threads in force, under which the plan must also run. The graph must outlive it.
   //   errors  what shape inference finds wrong with these input shapes
-  static StatusOr<std::unique_ptr<Plan>> Build(const Graph& graph, std::span<const Shape> inputs, WeightCache& weights);
+  // An observable plan fuses nothing, so that every value of the graph comes about.
+  static StatusOr<std::unique_ptr<Plan>> Build(const Graph& graph, std::span<const Shape> inputs, bool observable,
+                                               WeightCache& weights);
 
-  // The graph's outputs. Inputs have the shapes that the plan was built for.
-  StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> inputs) const;
+  // The graph's outputs. Inputs have the shapes that the plan was built for; an observer takes an observable plan.
+  StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> inputs, const ValueObserver& observer) const;
 
  private:
   friend class PlanBuilder;
@@ -63,7 +66,8 @@ class Plan {
     dnnl::primitive primitive;
     std::vector<Input> inputs;
     dnnl::memory::desc result_desc;
-    int residual = -1;  // slot whose numbers the result starts from
+    int residual = -1;          // slot whose numbers the result starts from
+    std::vector<int> observed;  // plain slots of the values that have come about
     std::vector<int> done;
   };
 
