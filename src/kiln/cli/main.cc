@@ -1,1 +1,16 @@
-int main() { return 0; }
+#include <unistd.h>
+
+#include <iostream>
+
+#include "kiln/cli/application.h"
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  const int code = kiln::cli::Main(arguments, std::cout, std::cerr, isatty(STDERR_FILENO) == 1);
+  std::cout.flush();
+  if (!std::cout && code == kiln::cli::kExitOk) {
+    std::cerr << "kiln: standard output could not be written\n";
+    return kiln::cli::kExitError;
+  }
+  return code;
+}

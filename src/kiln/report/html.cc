@@ -110,6 +110,9 @@ std::string Settings(const RunReport& report) {
     out +=
         Setting("agreement", fmt::format("fp32 and quantised name the same class on {}", OfImages(*report.agreement)));
   }
+  if (report.output_sqnr_db.has_value()) {
+    out += Setting("outputs", fmt::format("signal to quantisation noise {:.1f} dB", *report.output_sqnr_db));
+  }
   for (const std::string& note : report.notes) out += Setting("note", note);
   return out + "</dl>";
 }

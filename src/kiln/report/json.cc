@@ -86,6 +86,7 @@ std::string ToJson(const RunReport& report) {
   json["accuracy"] = {{"fp32", Accuracy(report.fp32)},
                       {"quantised", Accuracy(report.quantised)},
                       {"agreement", Accuracy(report.agreement)}};
+  json["output_sqnr_db"] = report.output_sqnr_db.has_value() ? Json(*report.output_sqnr_db) : Json(nullptr);
   json["run"] = {{"level", report.level}, {"images", report.images_run}, {"seconds", report.run_seconds}};
   json["cycles_per_image"] = report.cycles_per_image;
   json["utilisation"] = report.trace.has_value() ? Json(Utilisation(report)) : Json(nullptr);

@@ -147,6 +147,9 @@ std::string ToText(const RunReport& report, int top) {
               fmt::format("{} of {} images get the same class from fp32 and {}", Thousands(report.agreement->correct),
                           Thousands(report.agreement->images), quantised_name));
   }
+  if (report.output_sqnr_db.has_value()) {
+    lines.Add("outputs", fmt::format("signal to quantisation noise {:.1f} dB", *report.output_sqnr_db));
+  }
   if (report.images_run > 0 && report.run_seconds > 0) {
     lines.Add("simulation", fmt::format("{} level: {} images in {:.2f} s, {:.0f} images/s", report.level,
                                         Thousands(report.images_run), report.run_seconds,

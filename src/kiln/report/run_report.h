@@ -45,6 +45,9 @@ struct RunReport {
   std::optional<Quantisation> quantisation;
 
   std::optional<AccuracyReport> fp32, quantised;
+  // Power of the first output over the power of its difference between fp32 and quantised, over all images, in
+  // decibels.
+  std::optional<double> output_sqnr_db;
   std::optional<AccuracyReport> agreement;  // images on which fp32 and quantised give the same class
 
   std::string level;       // of the run over all images

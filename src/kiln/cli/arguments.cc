@@ -1,0 +1,92 @@
+#include "kiln/cli/arguments.h"
+#include "kiln/cli/checks.h"
+
+#include <CLI/App.hpp>
+#include <charconv>
+
+namespace kiln::cli {
+
+void DataArguments::Declare(CLI::App& app) {
+  const auto group = app.add_option_group("Data");
+  group->add_option("--data", path_, "Images: IDX, CIFAR binary, .npy, .npz, PGM, PPM or raw float32, plain or gzip")
+      ->type_name("FILE");
+  group->add_option("--labels", labels_, "Labels: IDX, .npy or text with one a line; default: those beside the data")
+      ->type_name("FILE");
+  group->add_option("--data-format", format_, "What kind of file it is (kiln list data-formats)")
+      ->type_name("NAME")
+      ->capture_default_str();
+  group->add_option("--data-shape", shape_, "Shape of one image in raw data; default: the network's input")
+      ->type_name("CxHxW");
+  group
+      ->add_option("--preprocess", preprocess_,
+                   "As in scale=1/255,mean=0.5:0.4:0.4,std=0.2:0.2:0.2,layout=hwc, or a YAML file with these keys, or "
+                   "none; default: what the model's metadata say")
+      ->type_name("TEXT");
+  group->add_option("--random", random_, "No data: so many images of uniform noise, for timing")
+      ->type_name("N")
+      ->check(InRange(0, 1000000));
+}
+
+StatusOr<ImageSettings> DataArguments::Settings() const {
+  ImageSettings settings;
+  settings.path = path_;
+  settings.options.labels = labels_;
+  settings.preprocess = preprocess_;
+  settings.random = random_;
+  const StatusOr<DataFormat> format = FindDataFormat(format_);
+  if (!format.ok()) return ErrorAt("", "--data-format", MessageOf(format.status()), "");
+  settings.options.format = *format;
+  if (!shape_.empty()) {
+    KILN_ASSIGN_OR_RETURN(settings.options.shape, ParseShape(shape_, "--data-shape"));
+  }
+  return settings;
+}
+
+void QuantiseArguments::Declare(CLI::App& app, std::string default_recipe) {
+  recipe_ = std::move(default_recipe);
+  const auto group = app.add_option_group("Quantisation");
+  group->add_option("--quantise,--quantize", recipe_, "A recipe by name (kiln list recipes) or YAML file")
+      ->type_name("RECIPE")
+      ->capture_default_str();
+  group->add_option("--calibrate", calibrate_, "Images to calibrate on; default: the first of --data")
+      ->type_name("FILE");
+  group->add_option("--calibration-images", images_, "How many of them; default: what the recipe says")
+      ->type_name("N")
+      ->check(IsCount());
+}
+
+ImageSettings QuantiseArguments::Settings(const ImageSettings& data) const {
+  ImageSettings settings;
+  settings.path = calibrate_;
+  settings.options.format = data.options.format;
+  settings.options.shape = data.options.shape;
+  settings.preprocess = data.preprocess;
+  return settings;
+}
+
+StatusOr<Shape> ParseShape(const std::string& text, std::string_view option) {
+  std::vector<int64_t> dims;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    int64_t value = 0;
+    const auto [stop, fault] = std::from_chars(at, end, value);
+    if (fault != std::errc() || value < 1 || dims.size() >= 8) break;
+    dims.push_back(value);
+    if (stop == end) return Shape(std::move(dims));
+    if (*stop != 'x') break;
+    at = stop + 1;
+  }
+  return ErrorAt("", option, "'" + text + "' is no shape", "write it as 3x32x32");
+}
+
+Status MakeFolderOf(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (path.empty() || folder.empty()) return OkStatus();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return ErrorAt(path, "", "its folder cannot be made: " + error.message(), "name a file elsewhere");
+  return OkStatus();
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,50 @@
+// Options that several commands share, declared once.
+#ifndef KILN_CLI_ARGUMENTS_H_
+#define KILN_CLI_ARGUMENTS_H_
+
+#include <string>
+
+#include "kiln/cli/flow.h"
+
+namespace CLI {
+class App;
+}
+
+namespace kiln::cli {
+
+// --data, --labels, --data-format, --data-shape, --preprocess, --random.
+class DataArguments {
+ public:
+  void Declare(CLI::App& app);
+  bool given() const { return !path_.empty() || random_ > 0; }
+  StatusOr<ImageSettings> Settings() const;
+
+ private:
+  std::string path_, labels_, shape_, preprocess_;
+  std::string format_ = "auto";
+  int64_t random_ = 0;
+};
+
+// --quantise, --calibrate, --calibration-images.
+class QuantiseArguments {
+ public:
+  void Declare(CLI::App& app, std::string default_recipe);
+  const std::string& recipe() const { return recipe_; }
+  int64_t images() const { return images_; }
+  // Calibration images, read as `data` is (format and preprocessing); an empty path when --calibrate is not given.
+  ImageSettings Settings(const ImageSettings& data) const;
+
+ private:
+  std::string recipe_, calibrate_;
+  int64_t images_ = 0;
+};
+
+// "3x32x32". Error: not of that form.
+StatusOr<Shape> ParseShape(const std::string& text, std::string_view option);
+
+// Makes the folder that the output file `path` is to stand in; called before long work, so that it is not in vain.
+Status MakeFolderOf(const std::string& path);
+
+}  // namespace kiln::cli
+
+#endif  // KILN_CLI_ARGUMENTS_H_

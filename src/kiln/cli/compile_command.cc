@@ -1,0 +1,97 @@
+// kiln compile: the program of a network, with what its schedules prove.
+#include <fmt/format.h>
+#include <CLI/App.hpp>
+
+#include "kiln/cli/arguments.h"
+#include "kiln/cli/command.h"
+#include "kiln/cli/flow.h"
+#include "kiln/report/text.h"
+#include "kiln/support/file.h"
+
+namespace kiln::cli {
+namespace {
+
+std::string KernelTable(const Program& program) {
+  Table table;
+  table.Right("#").Column("kernel").Column("operation").Column("unit").Right("MACs").Right("estimate").Right("bound");
+  table.Right("gap").Column("bound from");
+  for (size_t k = 0; k < program.kernels().size(); ++k) {
+    const KernelInfo& kernel = program.kernels()[k];
+    const Certificate& proof = kernel.certificate;
+    const bool proved = proof.lower_bound > 0;
+    table.Row({fmt::format("{}", k), Shorten(kernel.name, 40), Shorten(kernel.operation, 48), kernel.unit,
+               kernel.macs > 0 ? Thousands(kernel.macs) : "-",
+               proof.cost > 0 ? Thousands(static_cast<int64_t>(proof.cost)) : "-",
+               proved ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "-",
+               !proved         ? "-"
+               : proof.optimal ? "optimal"
+                               : Percent(proof.gap()),
+               kernel.on_host() ? "host: " + kernel.host_reason : proof.bound_from});
+  }
+  return table.ToString();
+}
+
+class CompileCommand final : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("model", model_, "The network: ONNX or IR text")->required()->type_name("MODEL");
+    app.add_option("--on", accelerator_, "The accelerator: a YAML file or a name (kiln list accelerators)")
+        ->required()
+        ->type_name("ACCELERATOR");
+    app.add_flag("--print", print_, "Print the instructions, too");
+    app.add_option("--output", output_, "Write program.txt and the SystemVerilog, where the family has any, here")
+        ->type_name("FOLDER");
+    app.add_flag("--no-host", no_host_, "Fail where a kernel would run on the host");
+    data_.Declare(app);
+    quantise_.Declare(app, "int8");
+    app.footer(
+        "Without --data and --calibrate, ranges come from noise: right for time and size, not for results.\n"
+        "Example:\n  kiln compile models/demo_fashion_mnist.onnx --on systolic-int8-16x16 --print");
+  }
+
+  Status Run(Context& context) override {
+    FlowOptions options;
+    options.model = model_;
+    options.accelerator = accelerator_;
+    options.recipe = quantise_.recipe();
+    options.compile.host_fallback = !no_host_;
+    KILN_ASSIGN_OR_RETURN(options.images, data_.Settings());
+    options.calibration = quantise_.Settings(options.images);
+    options.calibration_images = quantise_.images();
+    if (options.calibration.path.empty()) options.calibration = options.images;
+    if (options.calibration.path.empty() && options.calibration.random == 0) options.calibration.random = 1;
+    KILN_ASSIGN_OR_RETURN(const CompiledNetwork compiled, CompileFlow(options));
+    const Program& program = *compiled.program;
+
+    const std::string table = KernelTable(program);
+    const std::string sums = fmt::format(
+        "\n{} kernels, {}, constants {}, activations {} at their peak, {} of the operations on the host\n",
+        program.kernels().size(), Metric(static_cast<double>(program.MacsTotal()), "multiply-accumulates"),
+        Bytes(program.constant_bytes()), Bytes(program.activation_bytes()), Percent(program.HostShare(), 2));
+    context.out << table << sums;
+    if (print_) context.out << '\n' << program.Print();
+    if (output_.empty()) return OkStatus();
+    std::error_code error;
+    std::filesystem::create_directories(output_, error);
+    if (error) return ErrorAt(output_, "", "cannot be made: " + error.message(), "name a folder");
+    const std::filesystem::path folder(output_);
+    KILN_RETURN_IF_ERROR(WriteFile(folder / "program.txt", table + sums + '\n' + program.Print()));
+    if (const Status rtl = compiled.accelerator->EmitRtl(program, folder); !rtl.ok()) {
+      if (rtl.code() != StatusCode::kUnimplemented) return rtl;
+      context.out << "\nno SystemVerilog: " << MessageOf(rtl) << '\n';
+    }
+    return OkStatus();
+  }
+
+ private:
+  std::string model_, accelerator_, output_;
+  bool print_ = false, no_host_ = false;
+  DataArguments data_;
+  QuantiseArguments quantise_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeCompileCommand() { return std::make_unique<CompileCommand>(); }
+
+}  // namespace kiln::cli

@@ -1,0 +1,192 @@
+// The running part of flow.h: images through the reference level and the accelerator, chunk by chunk.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "kiln/cli/flow.h"
+#include "kiln/execute/reference.h"
+#include "kiln/quantise/accuracy.h"
+
+namespace kiln {
+namespace {
+
+class Stopwatch {
+ public:
+  double Seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// The class with the greatest score in each row of [images, ...]; the lowest index wins ties, as in TopK.
+std::vector<int32_t> ClassesOf(const Tensor& scores) {
+  std::vector<int32_t> classes;
+  const int64_t images = scores.shape()[0], width = images == 0 ? 0 : scores.size() / images;
+  const std::span<const float> values = scores.data<float>();
+  for (int64_t i = 0; i < images; ++i) {
+    const auto row = values.subspan(static_cast<size_t>(i * width), static_cast<size_t>(width));
+    classes.push_back(static_cast<int32_t>(std::max_element(row.begin(), row.end()) - row.begin()));
+  }
+  return classes;
+}
+
+Status Count(const Tensor& scores, std::span<const int32_t> labels, AccuracyReport* report) {
+  KILN_ASSIGN_OR_RETURN(const Accuracy accuracy, TopK(scores, labels));
+  report->images += accuracy.images;
+  report->correct += accuracy.correct;
+  return OkStatus();
+}
+
+// A classifier's scores: fp32, one vector per image, two classes or more.
+bool HoldsScores(const Value& output) {
+  if (output.element() != ElementType::kFloat32 || !output.has_shape() || output.shape().rank() < 2) return false;
+  const Shape rest(std::vector<int64_t>(output.shape().dims().begin() + 1, output.shape().dims().end()));
+  const std::optional<int64_t> elements = CheckedNumElements(rest);
+  return elements.has_value() && *elements >= 2 &&
+         std::count_if(rest.dims().begin(), rest.dims().end(), [](int64_t d) { return d > 1; }) == 1;
+}
+
+int64_t ClassCount(const Value& output) {
+  int64_t count = 1;
+  for (int i = 1; i < output.shape().rank(); ++i) count *= output.shape()[i];
+  return count;
+}
+
+// Images whose bytes differ between the first images of `a` and all of `b`, in any of the tensors.
+int64_t DifferentImages(const std::vector<Tensor>& a, const std::vector<Tensor>& b, int64_t images) {
+  int64_t different = 0;
+  for (int64_t i = 0; i < images; ++i) {
+    bool same = a.size() == b.size();
+    for (size_t t = 0; same && t < a.size(); ++t) {
+      same = a[t].type() == b[t].type() && b[t].shape()[0] >= images && a[t].shape()[0] >= images;
+      const int64_t bytes = same ? b[t].num_bytes() / b[t].shape()[0] : 0;
+      same = same && a[t].num_bytes() / a[t].shape()[0] == bytes &&
+             std::memcmp(a[t].bytes() + i * bytes, b[t].bytes() + i * bytes, static_cast<size_t>(bytes)) == 0;
+    }
+    different += same ? 0 : 1;
+  }
+  return different;
+}
+
+// Power of a signal, and of what another one differs from it.
+struct SignalAndNoise {
+  double signal = 0, noise = 0;
+  void Add(const Tensor& reference, const Tensor& other) {
+    const auto x = reference.data<float>(), y = other.data<float>();
+    for (size_t i = 0; i < x.size(); ++i) {
+      signal += static_cast<double>(x[i]) * x[i];
+      noise += (static_cast<double>(x[i]) - y[i]) * (static_cast<double>(x[i]) - y[i]);
+    }
+  }
+};
+
+// Runs the first images at the cycle level, too: time, trace, and bits against `functional`.
+Status RunCycles(const Accelerator& accelerator, const Program& program, const Images& images, int64_t count,
+                 const RunResult& functional, const EvaluateOptions& options, const FlowProgress& progress,
+                 RunReport* report) {
+  RunOptions run;
+  run.level = Level::kCycle;
+  run.on_progress = [&](int64_t done) {
+    if (progress) progress("cycle level", done, count);
+  };
+  Batch batch;
+  batch.inputs.push_back(images.converter.MakeBatch(0, count));
+  auto result = accelerator.Run(program, batch, run);
+  if (!result.ok()) {
+    if (options.demand_cycles || result.status().code() != StatusCode::kUnimplemented) return result.status();
+    report->notes.push_back("no cycles: " + MessageOf(result.status()));
+    return OkStatus();
+  }
+  report->compared_images = count;
+  report->different_images = std::max(DifferentImages(functional.codes, result->codes, count),
+                                      DifferentImages(functional.outputs, result->outputs, count));
+  report->cycles_per_image = std::move(result->cycles_per_image);
+  report->trace = std::move(result->trace);
+  return OkStatus();
+}
+
+}  // namespace
+
+Status Evaluate(const Graph& network, const Accelerator* accelerator, const Program* program, const Images& images,
+                const EvaluateOptions& options, const FlowProgress& progress, RunReport* report) {
+  const bool reference_only = options.level == Level::kReference;
+  KILN_CHECK(reference_only || (accelerator != nullptr && program != nullptr));
+  const int64_t count = options.limit > 0 ? std::min(options.limit, images.size()) : images.size();
+  const Value& scores = *network.outputs()[0];
+  const bool classifies = HoldsScores(scores);
+  const bool labelled = images.set->has_labels() && classifies;
+  if (labelled) KILN_RETURN_IF_ERROR(images.set->CheckLabels(ClassCount(scores)));
+  if (images.set->has_labels() && !classifies) {
+    report->notes.push_back(
+        fmt::format("no accuracy: output '{}' of the network is no vector of class scores", scores.name()));
+  }
+  const bool run_fp32 = options.run_fp32 || reference_only;
+  std::unique_ptr<ReferenceExecutor> reference;
+  if (run_fp32) {
+    KILN_ASSIGN_OR_RETURN(reference, ReferenceExecutor::Create(network));
+  }
+
+  report->level = std::string(NameOf(options.level));
+  report->images_run = count;
+  AccuracyReport fp32, quantised, agreement;
+  SignalAndNoise error;
+  double seconds = 0;
+  const int64_t chunk = std::max<int64_t>(options.chunk, 1);
+  for (int64_t first = 0; first < count; first += chunk) {
+    const int64_t here = std::min(chunk, count - first);
+    Batch batch;
+    batch.inputs.push_back(images.converter.MakeBatch(first, here));
+    std::vector<Tensor> expected;
+    if (run_fp32) {
+      const Stopwatch watch;
+      KILN_ASSIGN_OR_RETURN(expected, reference->RunBatch(batch.inputs, {}, [&](int64_t done, int64_t) {
+        if (progress) progress("fp32", first + done, count);
+      }));
+      if (reference_only) seconds += watch.Seconds();
+    }
+    std::vector<Tensor> outputs;
+    if (!reference_only) {
+      const Stopwatch watch;
+      RunOptions run;
+      run.level = options.level;
+      run.on_progress = [&](int64_t done) {
+        if (progress) progress(report->level, first + done, count);
+      };
+      KILN_ASSIGN_OR_RETURN(RunResult result, accelerator->Run(*program, batch, run));
+      seconds += watch.Seconds();
+      outputs = result.outputs;
+      if (first == 0 && options.level == Level::kFunctional && options.cycle_limit > 0) {
+        KILN_RETURN_IF_ERROR(RunCycles(*accelerator, *program, images, std::min(options.cycle_limit, here), result,
+                                       options, progress, report));
+      }
+      if (!result.cycles_per_image.empty()) {
+        if (first == 0) report->trace = std::move(result.trace);
+        report->cycles_per_image.insert(report->cycles_per_image.end(), result.cycles_per_image.begin(),
+                                        result.cycles_per_image.end());
+      }
+    }
+    if (run_fp32 && !reference_only && scores.element() == ElementType::kFloat32 &&
+        outputs[0].type() == ElementType::kFloat32) {
+      error.Add(expected[0], outputs[0]);
+    }
+    if (!classifies) continue;
+    if (labelled) {
+      const auto labels =
+          std::span(images.set->labels()).subspan(static_cast<size_t>(first), static_cast<size_t>(here));
+      if (run_fp32) KILN_RETURN_IF_ERROR(Count(expected[0], labels, &fp32));
+      if (!reference_only) KILN_RETURN_IF_ERROR(Count(outputs[0], labels, &quantised));
+    }
+    if (run_fp32 && !reference_only) KILN_RETURN_IF_ERROR(Count(outputs[0], ClassesOf(expected[0]), &agreement));
+  }
+  report->run_seconds = seconds;
+  if (labelled && run_fp32) report->fp32 = fp32;
+  if (labelled && !reference_only) report->quantised = quantised;
+  if (classifies && run_fp32 && !reference_only) report->agreement = agreement;
+  if (error.signal > 0 && error.noise > 0) report->output_sqnr_db = 10 * std::log10(error.signal / error.noise);
+  return OkStatus();
+}
+
+}  // namespace kiln

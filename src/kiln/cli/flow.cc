@@ -1,0 +1,202 @@
+#include "kiln/cli/flow.h"
+
+#include <fmt/format.h>
+
+#include "kiln/cli/network_summary.h"
+#include "kiln/cli/resources.h"
+#include "kiln/frontend/onnx.h"
+#include "kiln/passes/pipeline.h"
+#include "kiln/quantise/calibrate.h"
+#include "kiln/quantise/quantise.h"
+#include "kiln/support/random.h"
+#include "kiln/targets/registry.h"
+
+namespace kiln {
+namespace {
+
+// Uniform noise in [-1, 1), the same for the same shape.
+StatusOr<DataSet> RandomImages(const Shape& input, int64_t count) {
+  const Shape image(std::vector<int64_t>(input.dims().begin() + 1, input.dims().end()));
+  const std::optional<int64_t> elements = CheckedNumElements(image);
+  if (!elements.has_value() || *elements == 0 || count > kMaxElements / *elements) {
+    return ErrorAt("", "", fmt::format("{} random images of {} are too many", count, image.ToString()),
+                   "ask for fewer");
+  }
+  auto bytes = std::make_shared<std::string>();
+  bytes->reserve(static_cast<size_t>(count * *elements * 4));
+  Random random(1);
+  for (int64_t i = 0; i < count * *elements; ++i) {
+    const auto value = static_cast<float>(random.Uniform(-1, 1));
+    bytes->append(reinterpret_cast<const char*>(&value), sizeof(value));
+  }
+  return DataSet("random noise", DataFormat::kRaw,
+                 {.bytes = std::move(bytes),
+                  .offset = 0,
+                  .stride = *elements * 4,
+                  .count = count,
+                  .image_shape = image,
+                  .layout = ImageLayout::kChw,
+                  .element = ElementType::kFloat32,
+                  .labels = {}});
+}
+
+StatusOr<Preprocess> ChoosePreprocess(const std::string& text, const Graph& network) {
+  if (text == "none" || text.find('=') != std::string::npos) return ParsePreprocess(text, "", "--preprocess");
+  if (!text.empty()) return LoadPreprocess(text);
+  const auto found = network.metadata().find(std::string(kPreprocessMetadataKey));
+  if (found == network.metadata().end()) return Preprocess{};
+  return ParsePreprocess(found->second, network.source(), fmt::format("metadata '{}'", kPreprocessMetadataKey));
+}
+
+// The recipe by name or path; recipes that come with Kiln are found by their bare names.
+StatusOr<Recipe> FindRecipe(const std::string& name) {
+  const auto path = cli::FindResource("recipes", name);
+  if (path.ok()) return LoadRecipe(*path);
+  if (name == "int8") return Int8Recipe();
+  return path.status();
+}
+
+}  // namespace
+
+StatusOr<Graph> ReadModel(const std::filesystem::path& model) { return ImportOnnx(model); }
+
+StatusOr<Graph> LoadNetwork(const std::filesystem::path& model) {
+  KILN_ASSIGN_OR_RETURN(Graph graph, ReadModel(model));
+  PassContext context;
+  KILN_RETURN_IF_ERROR(RunPasses(graph, StandardPipeline(), context));
+  return graph;
+}
+
+StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network) {
+  if (network.inputs().size() != 1) {
+    return UnsupportedAt(network.source(), "", fmt::format("the network has {} inputs", network.inputs().size()),
+                         "images go into networks with one");
+  }
+  const Value& input = *network.inputs()[0];
+  std::unique_ptr<const DataSet> set;
+  if (settings.path.empty()) {
+    if (settings.random <= 0 || !input.has_shape() || input.shape().rank() < 2) {
+      return ErrorAt("", "", "no images", "give --data FILE, or --random N for noise");
+    }
+    KILN_ASSIGN_OR_RETURN(DataSet noise, RandomImages(input.shape(), settings.random));
+    set = std::make_unique<const DataSet>(std::move(noise));
+  } else {
+    DataOptions options = settings.options;
+    // A file without header is read in the network's own shape where none is given.
+    if (options.format == DataFormat::kRaw && !options.shape.has_value() && input.has_shape() &&
+        input.shape().rank() >= 2) {
+      options.shape = Shape(std::vector<int64_t>(input.shape().dims().begin() + 1, input.shape().dims().end()));
+    }
+    KILN_ASSIGN_OR_RETURN(DataSet loaded, LoadDataSet(settings.path, options));
+    set = std::make_unique<const DataSet>(std::move(loaded));
+  }
+  Preprocess preprocess;
+  if (!settings.path.empty()) {
+    KILN_ASSIGN_OR_RETURN(preprocess, ChoosePreprocess(settings.preprocess, network));
+  }
+  const std::string text = preprocess.ToString();
+  KILN_ASSIGN_OR_RETURN(ImageConverter converter,
+                        ImageConverter::Create(set.get(), std::move(preprocess), input, network.source()));
+  return Images{std::move(set), std::move(converter), text};
+}
+
+StatusOr<Graph> QuantiseNetwork(const Graph& network, const Recipe& recipe, const Images& calibration,
+                                int64_t calibration_images, int64_t* used) {
+  Graph graph = network.Clone();
+  PassContext context;
+  KILN_RETURN_IF_ERROR(RunPasses(graph, LayoutPipeline(), context));
+  *used = std::min(calibration_images > 0 ? calibration_images : recipe.calibration_images, calibration.size());
+  const Tensor inputs[] = {calibration.converter.MakeBatch(0, *used)};
+  KILN_ASSIGN_OR_RETURN(const CalibrationData data, Calibrate(graph, inputs, *used));
+  return Quantise(graph, recipe, data);
+}
+
+void DescribeModel(const Graph& network, RunReport* report) {
+  const cli::NetworkSummary summary = cli::Summarise(network);
+  report->model = {.name = std::filesystem::path(network.source()).stem().string(),
+                   .source = network.source(),
+                   .nodes = summary.nodes,
+                   .parameters = summary.parameters,
+                   .macs = summary.macs,
+                   .input = cli::DescribeValues(network.inputs()),
+                   .output = cli::DescribeValues(network.outputs())};
+}
+
+void DescribeImages(const Images& images, RunReport* report) {
+  const DataFormat format = images.set->format();
+  std::string kind;
+  for (const DataFormatInfo& row : AllDataFormats()) {
+    if (row.format == format) kind = row.name;
+  }
+  report->data = {
+      .source = images.set->source(), .kind = kind, .preprocess = images.preprocess, .images = images.size()};
+}
+
+void DescribeProgram(const Accelerator& accelerator, const std::filesystem::path& source, const Program& program,
+                     RunReport* report) {
+  RunReport::Machine machine{.name = accelerator.name(),
+                             .family = std::string(accelerator.family()),
+                             .source = source.string(),
+                             .description = accelerator.Describe(),
+                             .peak_macs_per_cycle = accelerator.PeakMacsPerCycle(),
+                             .cost = {}};
+  if (auto cost = accelerator.EstimateCost(); cost.ok()) machine.cost = *std::move(cost);
+  report->machine = std::move(machine);
+  report->kernels = program.kernels();
+  report->constant_bytes = program.constant_bytes();
+  report->activation_bytes = program.activation_bytes();
+}
+
+StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProgress& progress) {
+  // What costs no time to check comes before what does.
+  KILN_ASSIGN_OR_RETURN(const auto design_point, cli::FindResource("accelerators", options.accelerator.string()));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<Accelerator> accelerator, LoadAccelerator(design_point));
+  KILN_ASSIGN_OR_RETURN(const Recipe recipe, FindRecipe(options.recipe));
+  KILN_ASSIGN_OR_RETURN(Graph network, LoadNetwork(options.model));
+  RunReport report;
+  DescribeModel(network, &report);
+  const bool own_calibration = !options.calibration.path.empty() || options.calibration.random > 0;
+  const bool own_images = !options.images.path.empty() || options.images.random > 0;
+  KILN_ASSIGN_OR_RETURN(Images images, OpenImages(own_images ? options.images : options.calibration, network));
+  DescribeImages(images, &report);
+  std::optional<Images> calibration;
+  if (own_calibration) {
+    KILN_ASSIGN_OR_RETURN(calibration, OpenImages(options.calibration, network));
+  }
+  const Images& calibrated_on = calibration.has_value() ? *calibration : images;
+
+  if (progress) progress("calibrate", 0, 1);
+  int64_t used = 0;
+  KILN_ASSIGN_OR_RETURN(Graph quantised,
+                        QuantiseNetwork(network, recipe, calibrated_on, options.calibration_images, &used));
+  report.quantisation = RunReport::Quantisation{
+      .recipe = options.recipe,
+      .calibration = fmt::format("the first {} images of {}", used, calibrated_on.set->source()),
+      .format = std::string(recipe.activations.type.format.name)};
+  if (!own_calibration && images.set->has_labels()) {
+    report.notes.push_back("calibrated on images that the accuracy is measured on; --calibrate names others");
+  }
+  if (progress) progress("compile", 0, 1);
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<Program> program, accelerator->Compile(quantised, options.compile));
+  DescribeProgram(*accelerator, design_point, *program, &report);
+  return CompiledNetwork{std::move(network),     std::move(quantised), std::move(images), design_point,
+                         std::move(accelerator), std::move(program),   std::move(report)};
+}
+
+StatusOr<RunReport> RunFlow(const FlowOptions& options, const FlowProgress& progress) {
+  if (options.evaluate.level == Level::kReference) {
+    RunReport report;
+    KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetwork(options.model));
+    DescribeModel(network, &report);
+    KILN_ASSIGN_OR_RETURN(const Images images, OpenImages(options.images, network));
+    DescribeImages(images, &report);
+    KILN_RETURN_IF_ERROR(Evaluate(network, nullptr, nullptr, images, options.evaluate, progress, &report));
+    return report;
+  }
+  KILN_ASSIGN_OR_RETURN(CompiledNetwork compiled, CompileFlow(options, progress));
+  KILN_RETURN_IF_ERROR(Evaluate(compiled.network, compiled.accelerator.get(), compiled.program.get(), compiled.images,
+                                options.evaluate, progress, &compiled.report));
+  return std::move(compiled.report);
+}
+
+}  // namespace kiln

@@ -1,0 +1,107 @@
+// The whole way of a network: model, passes, quantisation, program, run. The command `kiln run`, benchmarks and tests
+// go this way by the same functions.
+#ifndef KILN_CLI_FLOW_H_
+#define KILN_CLI_FLOW_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kiln/frontend/data_convert.h"
+#include "kiln/frontend/data_set.h"
+#include "kiln/ir/graph.h"
+#include "kiln/passes/pass.h"
+#include "kiln/quantise/recipe.h"
+#include "kiln/report/run_report.h"
+#include "kiln/targets/interface/accelerator.h"
+
+namespace kiln {
+
+// Tells where a long step stands: its name, how much is done, how much there is. May be empty.
+using FlowProgress = std::function<void(const std::string& step, int64_t done, int64_t total)>;
+
+// Reads a model file with batch dimension 1.
+StatusOr<Graph> ReadModel(const std::filesystem::path& model);
+
+// The same with the standard passes run over it.
+StatusOr<Graph> LoadNetwork(const std::filesystem::path& model);
+
+// Where images come from and what happens to them.
+struct ImageSettings {
+  std::filesystem::path path;  // empty: `random` images
+  DataOptions options;
+  // Text or YAML file (data_preprocess.h); empty: the model's metadata, and without any the identity.
+  std::string preprocess;
+  int64_t random = 0;  // this many images of uniform noise in [-1, 1), for timing without data
+};
+
+// A data set with the way into one network.
+struct Images {
+  std::unique_ptr<const DataSet> set;  // stands still: the converter points to it
+  ImageConverter converter;
+  std::string preprocess;
+  int64_t size() const { return set->size(); }
+};
+
+// Errors: whatever the readers say; a network with more inputs than one; images or labels that do not fit it.
+StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network);
+
+// Layout passes, calibration on the first `calibration_images` images (at most the recipe's own number where 0), and
+// quantisation. `network` is unchanged. `used` gets the number of images that were looked at.
+StatusOr<Graph> QuantiseNetwork(const Graph& network, const Recipe& recipe, const Images& calibration,
+                                int64_t calibration_images, int64_t* used);
+
+struct EvaluateOptions {
+  Level level = Level::kFunctional;
+  int64_t limit = 0;           // images to run, from the first; 0: all
+  int64_t cycle_limit = 1;     // after a functional run, so many images also at the cycle level, and bits compared
+  bool demand_cycles = false;  // false: a family without cycle level is a note and not an error
+  bool run_fp32 = true;        // the reference level beside the accelerator's
+  int64_t chunk = 1000;        // images in memory at a time
+};
+
+// Fills in what runs tell: accuracy, speed, cycles, trace, comparison of levels. `program` and `accelerator` are null
+// at the reference level.
+Status Evaluate(const Graph& network, const Accelerator* accelerator, const Program* program, const Images& images,
+                const EvaluateOptions& options, const FlowProgress& progress, RunReport* report);
+
+// Fills in what is known before a run.
+void DescribeModel(const Graph& network, RunReport* report);
+void DescribeImages(const Images& images, RunReport* report);
+void DescribeProgram(const Accelerator& accelerator, const std::filesystem::path& source, const Program& program,
+                     RunReport* report);
+
+struct FlowOptions {
+  std::filesystem::path model;
+  std::filesystem::path accelerator;  // empty only at the reference level
+  ImageSettings images;
+  std::string recipe = "int8";     // a name or a YAML file
+  ImageSettings calibration;       // path empty: the first of `images`
+  int64_t calibration_images = 0;  // 0: the recipe's number
+  CompileOptions compile;
+  EvaluateOptions evaluate;
+};
+
+// A program with what it was made from.
+struct CompiledNetwork {
+  Graph network;    // after the standard passes, fp32
+  Graph quantised;  // in the accelerator's layout, annotated
+  Images images;    // options.images where given, else the calibration images
+  std::filesystem::path design_point;
+  std::unique_ptr<Accelerator> accelerator;
+  std::unique_ptr<Program> program;
+  RunReport report;  // all but what a run tells
+};
+
+// Model, passes, calibration, quantisation, program.
+StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProgress& progress = {});
+
+// All of the above in order, down to the run.
+StatusOr<RunReport> RunFlow(const FlowOptions& options, const FlowProgress& progress = {});
+
+}  // namespace kiln
+
+#endif  // KILN_CLI_FLOW_H_

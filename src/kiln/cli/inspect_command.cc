@@ -1,0 +1,113 @@
+// kiln inspect: what a network consists of.
+#include <fmt/format.h>
+#include <CLI/App.hpp>
+#include <nlohmann/json.hpp>
+
+#include "kiln/cli/command.h"
+#include "kiln/cli/flow.h"
+#include "kiln/cli/network_summary.h"
+#include "kiln/ir/work.h"
+#include "kiln/passes/pipeline.h"
+#include "kiln/report/text.h"
+
+namespace kiln::cli {
+namespace {
+
+std::string ShapeText(const Value* value) {
+  return value == nullptr ? "-" : value->has_shape() ? value->shape().ToString() : "?";
+}
+
+std::string OperatorTable(const NetworkSummary& summary) {
+  Table table;
+  table.Column("operator").Right("nodes").Right("multiply-accumulates").Right("share");
+  for (const auto& [name, row] : summary.operators) {
+    const double share = summary.macs > 0 ? static_cast<double>(row.macs) / static_cast<double>(summary.macs) : 0;
+    table.Row(
+        {name, Thousands(row.nodes), row.macs > 0 ? Thousands(row.macs) : "-", row.macs > 0 ? Percent(share) : "-"});
+  }
+  return table.ToString();
+}
+
+std::string NodeTable(const Graph& graph) {
+  Table table;
+  table.Column("node").Column("operator").Column("takes").Column("gives").Right("multiply-accumulates");
+  for (const auto& node : graph.nodes()) {
+    std::string takes;
+    for (const Value* operand : node->operands()) takes += (takes.empty() ? "" : ", ") + ShapeText(operand);
+    const int64_t macs = MacsOf(*node);
+    table.Row({Shorten(node->name(), 48), std::string(node->info().onnx_name), takes, ShapeText(node->result()),
+               macs > 0 ? Thousands(macs) : "-"});
+  }
+  return table.ToString();
+}
+
+std::string Json(const Graph& graph, const NetworkSummary& summary) {
+  using nlohmann::ordered_json;
+  ordered_json json;
+  json["model"] = graph.source();
+  json["nodes"] = summary.nodes;
+  json["parameters"] = summary.parameters;
+  json["parameter_bytes"] = summary.parameter_bytes;
+  json["macs"] = summary.macs;
+  json["macs_known"] = summary.macs_known;
+  const auto values = [](const std::vector<Value*>& list) {
+    ordered_json out = ordered_json::array();
+    for (const Value* value : list) {
+      out.push_back({{"name", value->name()},
+                     {"type", NameOf(value->element())},
+                     {"shape", value->has_shape() ? ordered_json(value->shape().dims()) : ordered_json(nullptr)}});
+    }
+    return out;
+  };
+  json["inputs"] = values(graph.inputs());
+  json["outputs"] = values(graph.outputs());
+  json["operators"] = ordered_json::object();
+  for (const auto& [name, row] : summary.operators) {
+    json["operators"][name] = {{"nodes", row.nodes}, {"macs", row.macs}};
+  }
+  json["metadata"] = graph.metadata();
+  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+class InspectCommand final : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("model", model_, "The network: ONNX or IR text")->required()->type_name("MODEL");
+    app.add_flag("--json", json_, "As JSON");
+    app.add_flag("--shapes", shapes_, "Every node with its shapes");
+    app.add_flag("--optimised", optimised_, "After the standard passes");
+    app.footer("Example:\n  kiln inspect models/demo_fashion_mnist.onnx --shapes");
+  }
+
+  Status Run(Context& context) override {
+    KILN_ASSIGN_OR_RETURN(Graph graph, ReadModel(model_));
+    if (optimised_) {
+      PassContext passes;
+      KILN_RETURN_IF_ERROR(RunPasses(graph, StandardPipeline(), passes));
+    }
+    const NetworkSummary summary = Summarise(graph);
+    if (json_) {
+      context.out << Json(graph, summary);
+      return OkStatus();
+    }
+    context.out << fmt::format("{}: {} nodes, {} parameters ({}), {}{}\n", CleanUtf8(graph.source()),
+                               Thousands(summary.nodes), Thousands(summary.parameters), Bytes(summary.parameter_bytes),
+                               Metric(static_cast<double>(summary.macs), "multiply-accumulates"),
+                               summary.macs_known ? "" : " and more where shapes are unknown");
+    context.out << fmt::format("takes {}; gives {}\n", CleanUtf8(DescribeValues(graph.inputs())),
+                               CleanUtf8(DescribeValues(graph.outputs())));
+    for (const auto& [key, value] : graph.metadata()) context.out << CleanUtf8(key + ": " + value) << '\n';
+    context.out << '\n' << (shapes_ ? NodeTable(graph) : OperatorTable(summary));
+    return OkStatus();
+  }
+
+ private:
+  std::string model_;
+  bool json_ = false, shapes_ = false, optimised_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeInspectCommand() { return std::make_unique<InspectCommand>(); }
+
+}  // namespace kiln::cli

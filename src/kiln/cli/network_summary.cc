@@ -1,0 +1,40 @@
+#include "kiln/cli/network_summary.h"
+
+#include <fmt/format.h>
+
+#include "kiln/ir/work.h"
+
+namespace kiln::cli {
+namespace {
+
+bool Known(const Value* value) { return value != nullptr && value->has_shape() && value->shape().IsKnown(); }
+
+}  // namespace
+
+NetworkSummary Summarise(const Graph& graph) {
+  NetworkSummary summary;
+  for (const auto& node : graph.nodes()) {
+    ++summary.nodes;
+    NetworkSummary::OfOperator& row = summary.operators[std::string(node->info().onnx_name)];
+    ++row.nodes;
+    if (!node->info().Has(kMacs)) continue;
+    const int64_t macs = MacsOf(*node);
+    row.macs += macs;
+    summary.macs += macs;
+    if (!Known(node->result()) || !Known(node->operand(0))) summary.macs_known = false;
+  }
+  summary.parameters = ParametersOf(graph);
+  summary.parameter_bytes = ParameterBytesOf(graph);
+  return summary;
+}
+
+std::string DescribeValues(const std::vector<Value*>& values) {
+  std::string out;
+  for (const Value* value : values) {
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", value->name(),
+                       value->has_shape() ? value->shape().ToString() : "of unknown shape");
+  }
+  return out;
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,33 @@
+#include "kiln/cli/progress.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace kiln::cli {
+
+Progress::Progress(std::ostream& err, bool show, std::string title, int64_t total)
+    : err_(err), show_(show), title_(std::move(title)), total_(std::max<int64_t>(total, 1)) {}
+
+Progress::~Progress() {
+  if (drawn_) err_ << "\r\x1b[K" << std::flush;
+}
+
+void Progress::Update(int64_t done) {
+  if (!show_) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const Clock::time_point now = Clock::now();
+  if (now < next_) return;
+  next_ = now + std::chrono::milliseconds(100);
+  constexpr int kWidth = 30;
+  const double part = std::clamp(static_cast<double>(done) / static_cast<double>(total_), 0.0, 1.0);
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  const int filled = static_cast<int>(part * kWidth);
+  err_ << fmt::format("\r{} [{}{}] {}/{}  {:.0f} s left\x1b[K", title_, std::string(static_cast<size_t>(filled), '#'),
+                      std::string(static_cast<size_t>(kWidth - filled), '.'), done, total_,
+                      part > 0 ? seconds * (1 - part) / part : 0)
+       << std::flush;
+  drawn_ = true;
+}
+
+}  // namespace kiln::cli

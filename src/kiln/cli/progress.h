@@ -1,0 +1,37 @@
+// A progress bar on one line of a terminal, for work that takes seconds.
+#ifndef KILN_CLI_PROGRESS_H_
+#define KILN_CLI_PROGRESS_H_
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <ostream>
+#include <string>
+
+namespace kiln::cli {
+
+// Draws at most ten times a second, nothing in the first half second, and wipes its line in the end.
+class Progress {
+ public:
+  // Draws nothing unless `show`.
+  Progress(std::ostream& err, bool show, std::string title, int64_t total);
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress();
+  void Update(int64_t done);  // from any thread
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::ostream& err_;
+  const bool show_;
+  const std::string title_;
+  const int64_t total_;
+  const Clock::time_point start_ = Clock::now();
+  std::mutex mutex_;
+  Clock::time_point next_ = start_ + std::chrono::milliseconds(500);
+  bool drawn_ = false;
+};
+
+}  // namespace kiln::cli
+
+#endif  // KILN_CLI_PROGRESS_H_

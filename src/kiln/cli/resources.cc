@@ -1,0 +1,67 @@
+#include "kiln/cli/resources.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+namespace kiln::cli {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> ResourceFolders() {
+  std::vector<fs::path> folders;
+  if (const char* path = std::getenv("KILN_PATH"); path != nullptr) {
+    std::string_view rest = path;
+    while (!rest.empty()) {
+      const size_t end = std::min(rest.find(':'), rest.size());
+      if (end > 0) folders.emplace_back(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  folders.emplace_back(".");
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    for (fs::path folder = program.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
+      if (fs::exists(folder / "share/kiln", error)) {  // installed: bin/kiln beside share/kiln
+        folders.push_back(folder / "share/kiln");
+        break;
+      }
+      if (fs::exists(folder / "accelerators", error)) {  // built in the source folder
+        folders.push_back(folder);
+        break;
+      }
+    }
+  }
+  return folders;
+}
+
+std::vector<fs::path> ListResources(std::string_view kind) {
+  std::map<std::string, fs::path> found;
+  for (const fs::path& folder : ResourceFolders()) {
+    std::error_code error;
+    for (fs::directory_iterator it(folder / kind, error), end; !error && it != end; it.increment(error)) {
+      if (it->path().extension() == ".yaml") found.emplace(it->path().stem().string(), it->path());
+    }
+  }
+  std::vector<fs::path> paths;
+  for (const auto& [name, path] : found) paths.push_back(path.lexically_normal());
+  return paths;
+}
+
+StatusOr<fs::path> FindResource(std::string_view kind, const std::string& name) {
+  std::error_code error;
+  if (fs::is_regular_file(name, error)) return fs::path(name);
+  for (const fs::path& folder : ResourceFolders()) {
+    for (const std::string& file : {name, name + ".yaml"}) {
+      const fs::path path = folder / kind / file;
+      if (!name.empty() && fs::is_regular_file(path, error)) return path.lexically_normal();
+    }
+  }
+  std::string names;
+  for (const fs::path& path : ListResources(kind)) names += (names.empty() ? "" : ", ") + path.stem().string();
+  return NotFoundAt(name, "", "no such file, nor one of that name in a folder " + std::string(kind),
+                    names.empty() ? "give the path of a YAML file" : "there are: " + names);
+}
+
+}  // namespace kiln::cli

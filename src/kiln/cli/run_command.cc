@@ -1,0 +1,143 @@
+// kiln run: the whole way of a network, and the report about it.
+#include <CLI/App.hpp>
+#include <memory>
+#include <optional>
+
+#include "kiln/cli/arguments.h"
+#include "kiln/cli/checks.h"
+#include "kiln/cli/command.h"
+#include "kiln/cli/flow.h"
+#include "kiln/report/chrome_trace.h"
+#include "kiln/report/html.h"
+#include "kiln/report/run_report.h"
+#include "kiln/support/file.h"
+
+namespace kiln::cli {
+namespace {
+
+// One progress bar after the other, a new one for each step.
+class Bars {
+ public:
+  explicit Bars(const Context& context) : context_(context) {}
+  void Update(const std::string& step, int64_t done, int64_t total) {
+    if (step != step_) {
+      bar_.reset();
+      bar_ = std::make_unique<Progress>(context_.err, context_.show_progress, step, total);
+      step_ = step;
+    }
+    bar_->Update(done);
+  }
+
+ private:
+  const Context& context_;
+  std::string step_;
+  std::unique_ptr<Progress> bar_;
+};
+
+class RunCommand final : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("model", model_, "The network: ONNX or IR text")->required()->type_name("MODEL");
+    app.add_option("--on", accelerator_, "The accelerator: a YAML file or a name (kiln list accelerators)")
+        ->type_name("ACCELERATOR");
+    app.add_option("--level", level_, "reference (fp32), functional (bits), cycle (bits and time) or rtl")
+        ->capture_default_str()
+        ->type_name("LEVEL");
+    app.add_option("--limit", limit_, "Run the first N images only; 0: all")->type_name("N")->check(IsCount());
+    app.add_option("--cycle-limit", cycle_limit_,
+                   "After a functional run, run the first N images at the cycle level and compare the bits; default: 1")
+        ->type_name("N")
+        ->check(IsCount());
+    app.add_option("--batch", chunk_, "Images held in memory at a time; does not change results")
+        ->type_name("N")
+        ->check(InRange(1, 1 << 24))
+        ->capture_default_str();
+    app.add_flag("--no-fp32", no_fp32_, "Leave out the fp32 run that accuracy is compared with");
+    app.add_flag("--no-host", no_host_, "Fail where a kernel would run on the host");
+    data_.Declare(app);
+    quantise_.Declare(app, "int8");
+    const auto output = app.add_option_group("Output");
+    output->add_option("--json", json_, "Everything that the run told, as JSON; - is standard output")
+        ->type_name("FILE");
+    output->add_option("--report", html_, "The same as one HTML page")->type_name("FILE.html");
+    output->add_option("--trace", trace_, "What each unit did when, for chrome://tracing and Perfetto")
+        ->type_name("FILE");
+    output->add_option("--top", top_, "Kernels in the printed table")
+        ->type_name("N")
+        ->check(InRange(0, 100000))
+        ->capture_default_str();
+    app.footer(
+        "Example:\n  kiln run models/demo_fashion_mnist.onnx --on systolic-int8-16x16 --report run.html \\\n"
+        "    --data /usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz");
+  }
+
+  Status Run(Context& context) override {
+    FlowOptions options;
+    options.model = model_;
+    options.accelerator = accelerator_;
+    const StatusOr<Level> level = FindLevel(level_);
+    if (!level.ok()) return WithContext("--level", level.status());
+    options.evaluate.level = *level;
+    if (accelerator_.empty() && *level != Level::kReference) {
+      return ErrorAt("", "--on", "no accelerator is named", "name one (kiln list accelerators), or --level reference");
+    }
+    KILN_ASSIGN_OR_RETURN(options.images, data_.Settings());
+    if (!data_.given())
+      return ErrorAt("", "--data", "no images are named", "give --data FILE, or --random N for noise");
+    options.recipe = quantise_.recipe();
+    options.calibration = quantise_.Settings(options.images);
+    options.calibration_images = quantise_.images();
+    options.compile.host_fallback = !no_host_;
+    options.evaluate.limit = limit_;
+    options.evaluate.cycle_limit = cycle_limit_.value_or(1);
+    options.evaluate.demand_cycles = cycle_limit_.has_value();
+    options.evaluate.run_fp32 = !no_fp32_;
+    options.evaluate.chunk = chunk_;
+
+    for (const std::string& path : {json_, html_, trace_}) KILN_RETURN_IF_ERROR(MakeFolderOf(path));
+
+    std::optional<RunReport> report;
+    {
+      Bars bars(context);
+      KILN_ASSIGN_OR_RETURN(report, RunFlow(options, [&](const std::string& step, int64_t done, int64_t total) {
+                              bars.Update(step, done, total);
+                            }));
+    }
+    if (!trace_.empty() && !report->trace.has_value()) {
+      return ErrorAt("", "--trace", "this run has no cycles", "run with --cycle-limit 1 or --level cycle");
+    }
+    if (json_ == "-") {
+      context.out << ToJson(*report);
+    } else {
+      context.out << ToText(*report, top_);
+      if (!json_.empty()) KILN_RETURN_IF_ERROR(WriteFile(json_, ToJson(*report)));
+    }
+    if (!html_.empty()) {
+      KILN_RETURN_IF_ERROR(WriteFile(html_, ToHtml(*report)));
+      if (json_ != "-") context.out << "\nreport       " << html_ << '\n';
+    }
+    if (!trace_.empty()) {
+      KILN_RETURN_IF_ERROR(WriteFile(trace_, ToChromeTrace(*report->trace, report->kernels)));
+    }
+    if (report->different_images > 0) {
+      return absl::InternalError("the cycle level and the functional level differ; this is a fault of Kiln");
+    }
+    return OkStatus();
+  }
+
+ private:
+  std::string model_, accelerator_, json_, html_, trace_;
+  std::string level_ = "functional";
+  int64_t limit_ = 0, chunk_ = 1000;
+  std::optional<int64_t> cycle_limit_;
+  int top_ = 12;
+  bool no_fp32_ = false, no_host_ = false;
+  DataArguments data_;
+  QuantiseArguments quantise_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeRunCommand() { return std::make_unique<RunCommand>(); }
+
+}  // namespace kiln::cli

@@ -1,0 +1,130 @@
+#include "kiln/cli/application.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "kiln/support/file.h"
+
+namespace kiln::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+struct Outcome {
+  int code;
+  std::string out, err;
+};
+
+Outcome Call(const std::vector<std::string>& arguments, bool terminal = false) {
+  std::ostringstream out, err;
+  const int code = Main(arguments, out, err, terminal);
+  return {code, out.str(), err.str()};
+}
+
+constexpr const char* kCommands[] = {
+#define KILN_COMMAND(id, name, what) name,
+#include "kiln/cli/commands.def"
+#undef KILN_COMMAND
+};
+
+TEST(Application, EveryCommandHelpsWithAnExample) {
+  const Outcome all = Call({"--help"});
+  EXPECT_EQ(all.code, kExitOk);
+  for (const char* name : kCommands) {
+    EXPECT_THAT(all.out, HasSubstr(name));
+    const Outcome help = Call({name, "--help"});
+    EXPECT_EQ(help.code, kExitOk) << name;
+    EXPECT_EQ(help.err, "") << name;
+    EXPECT_THAT(help.out, HasSubstr(std::string("Usage: kiln ") + name));
+    EXPECT_THAT(help.out, HasSubstr(std::string("Example:\n  kiln ") + name));
+    EXPECT_EQ(Call({name, "--no-such-flag"}).code, kExitUsage) << name;
+  }
+}
+
+TEST(Application, VersionAndBareCall) {
+  EXPECT_THAT(Call({"--version"}).out, HasSubstr("kiln 0."));
+  EXPECT_EQ(Call({}).code, kExitOk);
+  EXPECT_EQ(Call({"--quiet"}).code, kExitUsage);
+}
+
+TEST(Application, ListsEverything) {
+  for (const char* what :
+       {"accelerators", "families", "recipes", "formats", "operators", "passes", "data-formats", "commands"}) {
+    const Outcome list = Call({"list", what});
+    EXPECT_EQ(list.code, kExitOk) << what;
+    EXPECT_THAT(list.out, HasSubstr("\n")) << what;
+  }
+  EXPECT_THAT(Call({"list", "families"}).out, HasSubstr("systolic"));
+  EXPECT_THAT(Call({"list", "formats"}).out, HasSubstr("int8"));
+  EXPECT_THAT(Call({"list", "recipes"}).out, HasSubstr("recipes/int8.yaml"));
+  EXPECT_EQ(Call({"list", "nothing"}).code, kExitUsage);
+}
+
+TEST(Application, InspectsTheDemo) {
+  const Outcome table = Call({"inspect", "models/demo_fashion_mnist.onnx", "--optimised"});
+  ASSERT_EQ(table.code, kExitOk) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("image 1x1x28x28"));
+  EXPECT_THAT(table.out, HasSubstr("Conv"));
+  EXPECT_THAT(table.out, Not(HasSubstr("BatchNormalization")));  // folded by the passes
+  const Outcome json = Call({"inspect", "models/demo_fashion_mnist.onnx", "--json"});
+  ASSERT_EQ(json.code, kExitOk) << json.err;
+  const nlohmann::json parsed = nlohmann::json::parse(json.out);
+  EXPECT_EQ(parsed["inputs"][0]["name"], "image");
+  EXPECT_EQ(parsed["operators"]["Conv"]["nodes"], 12);
+  EXPECT_EQ(parsed["metadata"]["kiln.preprocess"], "scale=1/255,mean=0.286,std=0.353");
+  const Outcome shapes = Call({"inspect", "models/demo_fashion_mnist.onnx", "--shapes"});
+  EXPECT_THAT(shapes.out, HasSubstr("1x16x28x28"));
+}
+
+TEST(Application, ShowsPasses) {
+  const Outcome passes =
+      Call({"passes", "models/demo_fashion_mnist.onnx", "--passes", "fold-batch-norm,eliminate-dead-code"});
+  ASSERT_EQ(passes.code, kExitOk) << passes.err;
+  EXPECT_THAT(passes.out, HasSubstr("fold-batch-norm"));
+  const Outcome skipped = Call({"passes", "models/demo_fashion_mnist.onnx", "--skip-pass", "fold-batch-norm"});
+  EXPECT_THAT(skipped.out, HasSubstr("skipped"));
+}
+
+// The demo network on the first of its test images, by the same command as in the README but at the reference level.
+TEST(Application, RunsTheReference) {
+  const std::string data = "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz";
+  if (!std::filesystem::exists(data)) GTEST_SKIP() << data << " is not there (package dataset-fashion-mnist)";
+  const std::vector<std::string> command = {
+      "run", "models/demo_fashion_mnist.onnx", "--level", "reference", "--data", data, "--limit", "120", "--json", "-"};
+  const Outcome run = Call(command);
+  ASSERT_EQ(run.code, kExitOk) << run.err;
+  const nlohmann::json json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json["accuracy"]["fp32"]["images"], 120);
+  EXPECT_GE(json["accuracy"]["fp32"]["correct"], 100);  // 92 % on the whole set
+  EXPECT_EQ(json["data"]["preprocess"], "scale=1/255,mean=0.286,std=0.353");
+  EXPECT_EQ(run.err, "");
+  // Another chunk size, thread count and place of --threads: the same figures.
+  std::vector<std::string> again = command;
+  again.insert(again.end(), {"--batch", "7", "--threads", "1", "--quiet"});
+  nlohmann::json other = nlohmann::json::parse(Call(again).out);
+  EXPECT_EQ(other["accuracy"], json["accuracy"]);
+  // Without the right preprocessing accuracy collapses: the option reaches the network.
+  std::vector<std::string> wrong = command;
+  wrong.insert(wrong.end(), {"--preprocess", "scale=100"});
+  EXPECT_LT(nlohmann::json::parse(Call(wrong).out)["accuracy"]["fp32"]["correct"], json["accuracy"]["fp32"]["correct"]);
+}
+
+TEST(Application, MakesFoldersAndWritesReports) {
+  const auto folder = std::filesystem::temp_directory_path() / ("kiln_application_test" + std::to_string(::getpid()));
+  const std::string html = folder / "deep/run.html", json = folder / "run.json";
+  const Outcome run = Call({"run", "models/demo_fashion_mnist.onnx", "--level", "reference", "--random", "3",
+                            "--report", html, "--json", json});
+  ASSERT_EQ(run.code, kExitOk) << run.err;
+  EXPECT_THAT(run.out, HasSubstr(html));
+  EXPECT_THAT(*ReadFile(html), HasSubstr("<!DOCTYPE html>"));
+  EXPECT_EQ(nlohmann::json::parse(*ReadFile(json))["data"]["source"], "random noise");
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace kiln::cli

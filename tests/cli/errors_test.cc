@@ -1,0 +1,81 @@
+// Every file tests/errors/*.txt holds commands with the error line and exit code that they must give:
+//
+//   $ kiln run net.onnx --on none.yaml --data x.idx
+//   exit 1
+//   kiln: none.yaml: no such file ...
+//
+// An error line that ends in ... is the beginning of the one expected. Lines that begin with # are comments. Commands
+// run from the source folder; ./ in them is tests/errors/files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "kiln/cli/application.h"
+
+namespace kiln::cli {
+namespace {
+
+struct Case {
+  std::string where;  // file:line
+  std::vector<std::string> arguments;
+  int exit_code = 0;
+  std::string text;
+};
+
+std::string Expand(std::string text) {
+  const std::string files = "tests/errors/files/";
+  for (size_t at = 0; (at = text.find("./", at)) != std::string::npos; at += files.size()) text.replace(at, 2, files);
+  return text;
+}
+
+std::vector<Case> ReadCases() {
+  std::vector<Case> cases;
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator("tests/errors")) {
+    if (entry.path().extension() == ".txt") paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  for (const auto& path : paths) {
+    std::ifstream in(path);
+    std::string line;
+    for (int number = 1; std::getline(in, line); ++number) {
+      if (line.empty() || line[0] == '#') continue;
+      if (line.starts_with("$ kiln")) {
+        Case& one = cases.emplace_back();
+        one.where = path.string() + ":" + std::to_string(number);
+        std::istringstream words(Expand(line.substr(6)));
+        for (std::string word; words >> word;) one.arguments.push_back(word);
+      } else if (line.starts_with("exit ") && !cases.empty()) {
+        cases.back().exit_code = std::stoi(line.substr(5));
+      } else if (!cases.empty()) {
+        cases.back().text += Expand(line) + "\n";
+      }
+    }
+  }
+  return cases;
+}
+
+TEST(Errors, AreAsTheGoldenFilesSay) {
+  const std::vector<Case> cases = ReadCases();
+  EXPECT_GE(cases.size(), 20u) << "run from the source folder";
+  for (const Case& one : cases) {
+    std::ostringstream out, err;
+    EXPECT_EQ(Main(one.arguments, out, err, false), one.exit_code) << one.where;
+    if (one.text.ends_with("...\n")) {
+      EXPECT_THAT(err.str(), testing::StartsWith(one.text.substr(0, one.text.size() - 4))) << one.where;
+      EXPECT_THAT(err.str(), testing::EndsWith("\n")) << one.where;
+    } else {
+      EXPECT_EQ(err.str(), one.text) << one.where;
+    }
+    EXPECT_EQ(out.str(), "") << one.where << ": results on standard output beside an error";
+    const std::string text = err.str();
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << one.where << ": an error is one line";
+  }
+}
+
+}  // namespace
+}  // namespace kiln::cli

@@ -1,0 +1,205 @@
+// Evaluate on an accelerator made up for the purpose: it computes at the reference level and errs where it is told to.
+#include "kiln/cli/flow.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kiln/execute/reference.h"
+#include "kiln/ir/shape_inference.h"
+#include "kiln/support/random.h"
+
+namespace kiln {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class FakeProgram final : public Program {
+ public:
+  FakeProgram() {
+    kernels_.resize(1);
+    kernels_[0].name = "fc";
+    kernels_[0].unit = "matrix";
+    kernels_[0].macs = kernels_[0].operations = 12;
+  }
+  std::string Print() const override { return "nothing\n"; }
+};
+
+// `network` with one difference: images in `flipped` get their scores turned round.
+class FakeAccelerator final : public Accelerator {
+ public:
+  explicit FakeAccelerator(const Graph& network) : network_(network) {}
+  std::string_view family() const override { return "fake"; }
+  const std::string& name() const override { return name_; }
+  std::string Describe() const override { return "family: fake\n"; }
+  std::vector<std::string> ActivationFormats() const override { return {"int8"}; }
+  std::vector<std::string> WeightFormats() const override { return {"int8"}; }
+  StatusOr<std::unique_ptr<Program>> Compile(const Graph&, const CompileOptions&) const override {
+    return std::make_unique<FakeProgram>();
+  }
+  StatusOr<RunResult> Run(const Program&, const Batch& batch, const RunOptions& options) const override {
+    if (options.level == Level::kCycle && !has_cycles) return UnsupportedAt("", "", "the fake has no cycle level", "");
+    KILN_ASSIGN_OR_RETURN(auto reference, ReferenceExecutor::Create(network_));
+    RunResult result;
+    KILN_ASSIGN_OR_RETURN(result.outputs, reference->RunBatch(batch.inputs));
+    if (flip) {
+      for (float& score : result.outputs[0].data<float>()) score = -score;
+    }
+    result.codes = result.outputs;
+    if (options.level == Level::kCycle) {
+      result.trace.cycles = 7;
+      result.trace.kernels = {{.kernel = 0, .begin = 0, .end = 7, .macs = 12}};
+      result.cycles_per_image.assign(static_cast<size_t>(batch.images()), 7);
+      if (cycle_differs) {
+        result.codes[0] = result.codes[0].Clone();
+        result.codes[0].data<float>()[0] += 1;
+      }
+    }
+    return result;
+  }
+  Status EmitRtl(const Program&, const std::filesystem::path&) const override {
+    return UnsupportedAt("", "", "no", "");
+  }
+  StatusOr<Cost> EstimateCost() const override { return UnsupportedAt("", "", "no", ""); }
+  double PeakMacsPerCycle() const override { return 4; }
+
+  bool has_cycles = true, cycle_differs = false, flip = false;
+
+ private:
+  const Graph& network_;
+  std::string name_ = "fake-1";
+};
+
+class EvaluateTest : public testing::Test {
+ protected:
+  static constexpr int64_t kImages = 25;
+
+  EvaluateTest() {
+    network_.set_source("net.onnx");
+    Value* x = network_.AddInput("x", {ElementType::kFloat32, Shape{1, 4}});
+    std::vector<float> weights(12);
+    Random random(1);
+    for (float& w : weights) w = static_cast<float>(random.Uniform(-1, 1));
+    Value* w = network_.AddConstant("w", Tensor::Of<float>({4, 3}, weights));
+    Node* fc = network_.AddNode(Op::kMatMul, "fc", {x, w}, {"scores"});
+    EXPECT_TRUE(InferShapes(network_).ok());
+    network_.MarkOutput(fc->result());
+  }
+
+  // Noise, with the labels that the network itself gives but for every fifth, which is another.
+  Images MakeImages() {
+    ImageSettings settings;
+    settings.random = kImages;
+    StatusOr<Images> noise = OpenImages(settings, network_);
+    EXPECT_TRUE(noise.ok()) << noise.status();
+    const Tensor batch = noise->converter.MakeBatch(0, kImages);
+    const auto reference = ReferenceExecutor::Create(network_);
+    const auto scores = (*reference)->RunBatch(std::vector<Tensor>{batch});
+    DataSet::Parts parts;
+    parts.bytes = std::make_shared<std::string>(reinterpret_cast<const char*>(batch.bytes()),
+                                                static_cast<size_t>(batch.num_bytes()));
+    parts.stride = 16;
+    parts.count = kImages;
+    parts.image_shape = Shape{4};
+    parts.element = ElementType::kFloat32;
+    for (int64_t i = 0; i < kImages; ++i) {
+      const auto row = (*scores)[0].data<float>().subspan(static_cast<size_t>(3 * i), 3);
+      const auto best = static_cast<int32_t>(std::max_element(row.begin(), row.end()) - row.begin());
+      parts.labels.push_back(i % 5 == 0 ? (best + 1) % 3 : best);
+    }
+    auto set = std::make_unique<const DataSet>("made.bin", DataFormat::kRaw, std::move(parts));
+    auto converter = ImageConverter::Create(set.get(), {}, *network_.inputs()[0], "net.onnx");
+    EXPECT_TRUE(converter.ok()) << converter.status();
+    return Images{std::move(set), *std::move(converter), "none"};
+  }
+
+  StatusOr<RunReport> Run(const FakeAccelerator& accelerator, const EvaluateOptions& options) {
+    const Images images = MakeImages();
+    const FakeProgram program;
+    RunReport report;
+    DescribeModel(network_, &report);
+    DescribeImages(images, &report);
+    DescribeProgram(accelerator, "fake.yaml", program, &report);
+    KILN_RETURN_IF_ERROR(Evaluate(network_, &accelerator, &program, images, options, {}, &report));
+    return report;
+  }
+
+  Graph network_;
+};
+
+TEST_F(EvaluateTest, CountsInAnyChunks) {
+  const FakeAccelerator accelerator(network_);
+  for (int64_t chunk : {1, 3, 25, 1000}) {
+    EvaluateOptions options;
+    options.chunk = chunk;
+    const auto report = Run(accelerator, options);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->fp32->images, kImages);
+    EXPECT_EQ(report->fp32->correct, 20);
+    EXPECT_EQ(report->quantised->correct, 20);
+    EXPECT_EQ(report->agreement->correct, kImages);
+    EXPECT_THAT(report->cycles_per_image, ElementsAre(7));
+    EXPECT_EQ(report->compared_images, 1);
+    EXPECT_EQ(report->different_images, 0);
+    EXPECT_DOUBLE_EQ(Utilisation(*report), 12.0 / (7 * 4));
+    EXPECT_EQ(report->model.macs, 12);
+    EXPECT_EQ(report->model.parameters, 12);
+  }
+}
+
+TEST_F(EvaluateTest, TellsDisagreement) {
+  FakeAccelerator accelerator(network_);
+  accelerator.flip = true;
+  const auto report = Run(accelerator, {});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->fp32->correct, 20);
+  EXPECT_LT(report->quantised->correct, 20);
+  EXPECT_EQ(report->agreement->correct, 0);           // the greatest of three scores is the least once turned round
+  EXPECT_NEAR(*report->output_sqnr_db, -6.02, 0.01);  // the difference is twice the signal
+}
+
+TEST_F(EvaluateTest, ComparesLevels) {
+  FakeAccelerator accelerator(network_);
+  accelerator.cycle_differs = true;
+  EvaluateOptions options;
+  options.cycle_limit = 4;
+  const auto report = Run(accelerator, options);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->compared_images, 4);
+  EXPECT_EQ(report->different_images, 1);
+}
+
+TEST_F(EvaluateTest, CycleLevelForAllImages) {
+  const FakeAccelerator accelerator(network_);
+  EvaluateOptions options;
+  options.level = Level::kCycle;
+  options.chunk = 10;
+  options.limit = 22;
+  const auto report = Run(accelerator, options);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->cycles_per_image.size(), 22u);
+  EXPECT_EQ(report->trace->cycles, 7);
+  EXPECT_EQ(report->compared_images, 0);
+}
+
+TEST_F(EvaluateTest, MissingCycleLevelIsANoteUnlessAskedFor) {
+  FakeAccelerator accelerator(network_);
+  accelerator.has_cycles = false;
+  const auto report = Run(accelerator, {});
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_EQ(report->notes.size(), 1u);
+  EXPECT_THAT(report->notes[0], HasSubstr("the fake has no cycle level"));
+  EvaluateOptions options;
+  options.demand_cycles = true;
+  EXPECT_FALSE(Run(accelerator, options).ok());
+}
+
+TEST_F(EvaluateTest, OpenImagesNamesWhatDoesNotFit) {
+  network_.AddInput("second", {ElementType::kFloat32, Shape{1}});
+  ImageSettings settings;
+  settings.random = 1;
+  EXPECT_THAT(MessageOf(OpenImages(settings, network_).status()), HasSubstr("net.onnx: the network has 2 inputs"));
+}
+
+}  // namespace
+}  // namespace kiln
