@@ -16,7 +16,9 @@ add_library(kiln::zip ALIAS PkgConfig::LIBZIP)
 # Debian's dnnl package file insists on OpenCL, which the CPU library does not need.
 find_library(DNNL_LIBRARY dnnl REQUIRED)
 add_library(kiln_dnnl INTERFACE)
-target_link_libraries(kiln_dnnl INTERFACE ${DNNL_LIBRARY})
+# The OpenMP runtime that this oneDNN runs on, to set its threads; the compiler's own -fopenmp may mean another one.
+find_library(DNNL_OPENMP_LIBRARY NAMES libgomp.so.1 REQUIRED)
+target_link_libraries(kiln_dnnl INTERFACE ${DNNL_LIBRARY} ${DNNL_OPENMP_LIBRARY})
 add_library(kiln::dnnl ALIAS kiln_dnnl)
 
 if(KILN_BUILD_TESTS)

@@ -1,25 +1,16 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
-#include <optional>
-#include <unordered_map>
 
 #include "fmt/format.h"
 #include "kiln/execute/reference.h"
+#include "kiln/execute/reference_plan.h"
 #include "kiln/support/parallel.h"
 
 namespace kiln {
 namespace {
 
-// One node with its operands and results as slots of a run.
-struct Step {
-  const Node* node = nullptr;
-  std::vector<int> operands;  // -1: absent
-  std::vector<int> results;   // -1: nobody asked for it
-  std::vector<int> done;      // slots whose last user this is
-};
-
-constexpr int kAbsent = -1;
+constexpr size_t kMaxPlans = 4;  // input shapes and thread counts that are remembered
 
 // The first failure by image, whichever thread met it first.
 class FirstError {
@@ -58,25 +49,61 @@ Tensor ImageOf(const Tensor& batch, int64_t i) {
 
 struct ReferenceExecutor::State {
   const Graph* graph = nullptr;
-  std::vector<const Value*> slots;
-  std::vector<int> inputs, outputs;
-  std::vector<Step> steps;
 
   Status Error(std::string_view place, std::string_view fault, std::string_view remedy) const {
     return ErrorAt(graph->source(), place, fault, remedy);
   }
   Status CheckInputs(std::span<const Tensor> tensors, bool batch) const;
-  StatusOr<std::vector<Tensor>> RunNodes(std::span<const Tensor> tensors, const ValueObserver& observer) const;
+  // Runs on a plan for these input shapes and number of threads, made when first asked for.
+  StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> tensors, int threads, const ValueObserver& observer) const;
+  StatusOr<std::shared_ptr<const reference::Plan>> PlanFor(std::vector<Shape> shapes, int threads,
+                                                           bool observable) const;
+
+  struct CachedPlan {
+    std::vector<Shape> shapes;
+    int threads = 0;
+    bool observable = false;
+    std::shared_ptr<const reference::Plan> plan;
+  };
+  mutable std::mutex mutex;  // of what follows
+  mutable std::vector<CachedPlan> plans;
+  mutable reference::WeightCache weights;
 };
+
+StatusOr<std::shared_ptr<const reference::Plan>> ReferenceExecutor::State::PlanFor(std::vector<Shape> shapes,
+                                                                                   int threads, bool observable) const {
+  std::lock_guard lock(mutex);
+  for (const CachedPlan& cached : plans) {
+    if (cached.threads == threads && cached.observable == observable && cached.shapes == shapes) return cached.plan;
+  }
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<reference::Plan> plan,
+                        reference::Plan::Build(*graph, shapes, observable, weights));
+  if (plans.size() == kMaxPlans) plans.erase(plans.begin());
+  plans.push_back({std::move(shapes), threads, observable, std::move(plan)});
+  return plans.back().plan;
+}
+
+StatusOr<std::vector<Tensor>> ReferenceExecutor::State::Run(std::span<const Tensor> tensors, int threads,
+                                                            const ValueObserver& observer) const {
+  const reference::OpenMpThreads limit(threads);
+  std::vector<Shape> shapes;
+  for (const Tensor& t : tensors) shapes.push_back(t.shape());
+  const bool observable = static_cast<bool>(observer);
+  KILN_ASSIGN_OR_RETURN(const std::shared_ptr<const reference::Plan> plan,
+                        PlanFor(std::move(shapes), threads, observable));
+  StatusOr<std::vector<Tensor>> results = plan->Run(tensors, observer);
+  if (!results.ok() && !graph->source().empty()) return WithContext(graph->source(), results.status());
+  return results;
+}
 
 // Element types and shapes as the graph declares them; the leading dimension is free.
 Status ReferenceExecutor::State::CheckInputs(std::span<const Tensor> tensors, bool batch) const {
-  if (tensors.size() != inputs.size()) {
+  if (tensors.size() != graph->inputs().size()) {
     return Error("", fmt::format("{} inputs given", tensors.size()),
-                 fmt::format("the network takes {}", inputs.size()));
+                 fmt::format("the network takes {}", graph->inputs().size()));
   }
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const Value& value = *slots[static_cast<size_t>(inputs[i])];
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Value& value = *graph->inputs()[i];
     const std::string place = "input '" + value.name() + "'";
     const Tensor& t = tensors[i];
     if (t.type() != value.element()) {
@@ -105,72 +132,16 @@ Status ReferenceExecutor::State::CheckInputs(std::span<const Tensor> tensors, bo
   return OkStatus();
 }
 
-StatusOr<std::vector<Tensor>> ReferenceExecutor::State::RunNodes(std::span<const Tensor> tensors,
-                                                                 const ValueObserver& observer) const {
-  std::vector<std::optional<Tensor>> values(slots.size());
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    values[static_cast<size_t>(inputs[i])] = tensors[i];
-    if (observer) observer(*slots[static_cast<size_t>(inputs[i])], tensors[i]);
-  }
-  const auto tensor_of = [&](int slot) -> const Tensor* {
-    if (slot == kAbsent) return nullptr;
-    const Value& value = *slots[static_cast<size_t>(slot)];
-    return value.is_constant() ? &value.constant() : &*values[static_cast<size_t>(slot)];
-  };
-  std::vector<const Tensor*> operands;
-  for (const Step& step : steps) {
-    operands.clear();
-    for (int slot : step.operands) operands.push_back(tensor_of(slot));
-    StatusOr<std::vector<Tensor>> results = EvaluateNode(*step.node, operands);
-    if (!results.ok())
-      return graph->source().empty() ? results.status() : WithContext(graph->source(), results.status());
-    for (size_t i = 0; i < step.results.size(); ++i) {
-      if (step.results[i] == kAbsent) continue;
-      const size_t slot = static_cast<size_t>(step.results[i]);
-      values[slot] = std::move((*results)[i]);
-      if (observer) observer(*slots[slot], *values[slot]);
-    }
-    for (int slot : step.done) values[static_cast<size_t>(slot)].reset();
-  }
-  std::vector<Tensor> out;
-  for (int slot : outputs) out.push_back(*tensor_of(slot));
-  return out;
-}
-
 ReferenceExecutor::ReferenceExecutor(std::unique_ptr<State> state) : state_(std::move(state)) {}
 ReferenceExecutor::~ReferenceExecutor() = default;
 
 StatusOr<std::unique_ptr<ReferenceExecutor>> ReferenceExecutor::Create(const Graph& graph) {
   auto state = std::make_unique<State>();
   state->graph = &graph;
-  std::unordered_map<const Value*, int> slot_of;
-  for (const Value* value : graph.Values()) {
-    slot_of.emplace(value, static_cast<int>(state->slots.size()));
-    state->slots.push_back(value);
-  }
-  const auto slot = [&](const Value* value) { return value == nullptr ? kAbsent : slot_of.at(value); };
-  for (const Value* value : graph.inputs()) state->inputs.push_back(slot(value));
-  for (const Value* value : graph.outputs()) state->outputs.push_back(slot(value));
-  std::vector<int> last_user(state->slots.size(), -1);
   for (const auto& node : graph.nodes()) {
     if (!HasReferenceKernel(node->op())) {
       return UnsupportedAt(graph.source(), node->Describe(), "the reference level has no kernel for it", "");
     }
-    Step step{node.get(), {}, {}, {}};
-    const int index = static_cast<int>(state->steps.size());
-    for (const Value* operand : node->operands()) {
-      step.operands.push_back(slot(operand));
-      if (operand != nullptr) last_user[static_cast<size_t>(slot(operand))] = index;
-    }
-    for (const Value* result : node->results()) {
-      step.results.push_back(slot(result));
-      if (result != nullptr) last_user[static_cast<size_t>(slot(result))] = index;  // at least, if nobody uses it
-    }
-    state->steps.push_back(std::move(step));
-  }
-  for (int output : state->outputs) last_user[static_cast<size_t>(output)] = -1;
-  for (size_t s = 0; s < last_user.size(); ++s) {
-    if (last_user[s] >= 0) state->steps[static_cast<size_t>(last_user[s])].done.push_back(static_cast<int>(s));
   }
   return std::unique_ptr<ReferenceExecutor>(new ReferenceExecutor(std::move(state)));
 }
@@ -178,7 +149,7 @@ StatusOr<std::unique_ptr<ReferenceExecutor>> ReferenceExecutor::Create(const Gra
 StatusOr<std::vector<Tensor>> ReferenceExecutor::Run(std::span<const Tensor> inputs,
                                                      const ValueObserver& observer) const {
   KILN_RETURN_IF_ERROR(state_->CheckInputs(inputs, false));
-  return state_->RunNodes(inputs, observer);
+  return state_->Run(inputs, ThreadCount(), observer);
 }
 
 StatusOr<std::vector<Tensor>> ReferenceExecutor::RunBatch(std::span<const Tensor> inputs, const ValueObserver& observer,
@@ -192,7 +163,8 @@ StatusOr<std::vector<Tensor>> ReferenceExecutor::RunBatch(std::span<const Tensor
   const auto run = [&](int64_t image) -> Status {
     std::vector<Tensor> slices;
     for (const Tensor& input : inputs) slices.push_back(ImageOf(input, image));
-    KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> results, state_->RunNodes(slices, observer));
+    KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> results,
+                          state_->Run(slices, observer ? ThreadCount() : 1, observer));
     for (size_t i = 0; i < results.size(); ++i) {
       const Tensor& result = results[i];
       const std::string place = "output '" + state_->graph->outputs()[i]->name() + "'";

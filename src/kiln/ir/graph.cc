@@ -125,15 +125,18 @@ void Graph::ReplaceNode(Node* node, Op op, std::vector<Value*> operands, Attribu
   }
 }
 
+void Graph::EraseResult(Node* node, int i) {
+  Value*& result = node->results_[static_cast<size_t>(i)];
+  if (result == nullptr) return;
+  KILN_CHECK(result->users_.empty());
+  KILN_CHECK(std::find(outputs_.begin(), outputs_.end(), result) == outputs_.end());
+  by_name_.erase(result->name_);
+  std::erase_if(values_, [&](const std::unique_ptr<Value>& v) { return v.get() == result; });
+  result = nullptr;
+}
+
 void Graph::EraseNode(Node* node) {
-  for (Value* result : node->results_) {
-    if (result == nullptr) continue;
-    KILN_CHECK(result->users_.empty());
-    KILN_CHECK(std::find(outputs_.begin(), outputs_.end(), result) == outputs_.end());
-    by_name_.erase(result->name_);
-    result->producer_ = nullptr;
-    std::erase_if(values_, [&](const std::unique_ptr<Value>& v) { return v.get() == result; });
-  }
+  for (int i = 0; i < node->num_results(); ++i) EraseResult(node, i);
   for (Value* operand : node->operands_) {
     if (operand != nullptr) DropUse(operand, node);
   }

@@ -168,6 +168,8 @@ class Graph {
   void ReplaceNode(Node* node, Op op, std::vector<Value*> operands, Attributes attributes);
   // The node's results must have no users and must not be outputs; they go with it.
   void EraseNode(Node* node);
+  // Makes the i-th result absent: a null in results(). It must have no users and must not be an output.
+  void EraseResult(Node* node, int i);
   void EraseUnusedConstants();
   // Takes unused inputs out of inputs() (for weights listed as inputs by old exporters, once bound).
   void EraseInput(Value* input);

@@ -108,6 +108,30 @@ bool StraightenBias(Graph& g, Node& add) {
   return false;
 }
 
+// transpose(quant(constant)), the quantiser per tensor: the constant is transposed instead, so that the matrix b of
+// quantised networks stands as [in, out] too.
+bool TransposeBelowQuantiser(Graph& g, Node& transpose) {
+  Node* quant = transpose.operand(0)->producer();
+  if (quant == nullptr || !HasOneUse(g, quant->result()) || quant->num_results() != 1) return false;
+  if (quant->op() != Op::kQuant && quant->op() != Op::kBipolarQuant && quant->op() != Op::kDequantizeLinear)
+    return false;
+  const Value* codes = quant->operand(0);
+  const auto perm = PermutationOf(transpose);
+  if (!codes->is_constant() || codes->quantisation().has_value() || !perm.has_value()) return false;
+  if (codes->shape().rank() != static_cast<int>(perm->size())) return false;
+  for (int i = 1; i < quant->num_operands(); ++i) {
+    const Value* setting = quant->operand(i);
+    if (setting != nullptr && (!setting->is_constant() || setting->constant().size() != 1)) return false;
+    if (setting != nullptr && RankOf(setting) > codes->shape().rank()) return false;
+  }
+  if (!CanReplace(g, transpose.result(), quant->result())) return false;
+  SetConstantOperand(g, *quant, 0, TransposeTensor(codes->constant(), *perm));
+  g.SetType(quant->result(), transpose.result()->type());
+  quant->set_name(JoinNames(quant->name(), transpose.name()));
+  Replace(g, transpose, quant->result());
+  return true;
+}
+
 }  // namespace
 
 StatusOr<Changed> CanonicaliseLinear::Run(Graph& graph, PassContext&) const {
@@ -119,6 +143,8 @@ StatusOr<Changed> CanonicaliseLinear::Run(Graph& graph, PassContext&) const {
         return FoldAttributes(g, root);
       case Op::kAdd:
         return StraightenBias(g, root);
+      case Op::kTranspose:
+        return TransposeBelowQuantiser(g, root);
       default:
         return false;
     }

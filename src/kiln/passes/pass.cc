@@ -13,6 +13,7 @@
 #include "kiln/passes/eliminate_dead_code.h"
 #include "kiln/passes/eliminate_identities.h"
 #include "kiln/passes/fold_batch_norm.h"
+#include "kiln/passes/fold_constants.h"
 #include "kiln/passes/fold_pad.h"
 #include "kiln/passes/fold_scale_shift.h"
 #include "kiln/passes/fold_shapes.h"

@@ -6,6 +6,8 @@
 #include <array>
 #include <chrono>
 
+#include "kiln/ir/verifier.h"
+
 namespace kiln {
 namespace {
 
@@ -22,6 +24,7 @@ Status RunPasses(Graph& graph, std::span<const std::string_view> names, PassCont
   for (const std::string_view name : names) KILN_RETURN_IF_ERROR(CheckName(name, "pipeline"));
   for (const std::string& name : context.skip) KILN_RETURN_IF_ERROR(CheckName(name, "--skip-pass"));
 
+  if (context.verify) KILN_RETURN_IF_ERROR(Verify(graph));
   int step = 0;
   for (const std::string_view name : names) {
     PassRun run{.pass = std::string(name), .nodes_before = graph.num_nodes()};
@@ -35,6 +38,9 @@ Status RunPasses(Graph& graph, std::span<const std::string_view> names, PassCont
       run.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     }
     run.nodes_after = graph.num_nodes();
+    if (context.verify && run.changed == Changed::kYes) {
+      KILN_RETURN_IF_ERROR(WithContext(fmt::format("after pass {}", name), Verify(graph)));
+    }
     context.log.push_back(run);
     if (!run.skipped && context.on_step) KILN_RETURN_IF_ERROR(context.on_step(step, run, graph));
     ++step;
@@ -44,7 +50,7 @@ Status RunPasses(Graph& graph, std::span<const std::string_view> names, PassCont
 
 // fold-shapes comes before fold-constants, which evaluates what is constant then; both make more identities.
 #define KILN_CLEAN_UP                                                                                     \
-  "eliminate-dead-code", "eliminate-identities", "fold-shapes", "eliminate-identities", \
+  "eliminate-dead-code", "eliminate-identities", "fold-shapes", "fold-constants", "eliminate-identities", \
       "eliminate-common-subexpressions", "eliminate-dead-code"
 
 std::span<const std::string_view> CleanUpPipeline() {
@@ -80,6 +86,7 @@ std::span<const std::string_view> StandardPipeline() {
 std::span<const std::string_view> LayoutPipeline() {
   static constexpr auto kNames = std::to_array<std::string_view>({
       "layout-nhwc",
+      "fold-constants",
       "eliminate-identities",
       "eliminate-common-subexpressions",
       "eliminate-dead-code",

@@ -1,0 +1,20 @@
+// Base64 with padding (RFC 4648, section 4).
+#ifndef KILN_IR_BASE64_H_
+#define KILN_IR_BASE64_H_
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kiln {
+
+std::string EncodeBase64(std::span<const std::byte> bytes);
+// Nullopt for anything that EncodeBase64 would not have written.
+std::optional<std::vector<std::byte>> DecodeBase64(std::string_view text);
+
+}  // namespace kiln
+
+#endif  // KILN_IR_BASE64_H_

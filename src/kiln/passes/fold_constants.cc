@@ -1,0 +1,58 @@
+#include "kiln/passes/fold_constants.h"
+
+#include <algorithm>
+
+#include "kiln/execute/reference.h"
+#include "kiln/ir/shape_inference.h"
+#include "kiln/passes/rewrite.h"
+
+namespace kiln {
+namespace {
+
+// Whether every result is small, by inference from the operands alone; nothing has been allocated yet.
+bool ResultsAreSmall(const Node& node, int64_t max_elements) {
+  const auto types = InferResultTypes(node);
+  if (!types.ok()) return false;
+  for (int i = 0; i < node.num_results(); ++i) {
+    if (node.result(i) == nullptr) continue;
+    const TensorType& type = (*types)[static_cast<size_t>(i)];
+    const auto count = type.shape.has_value() ? CheckedNumElements(*type.shape) : std::nullopt;
+    if (!count.has_value() || *count > max_elements) return false;
+  }
+  return true;
+}
+
+bool CanFold(const Graph& graph, const Node& node) {
+  // Quantised networks keep their constants in codes: their nodes say how weights are stored.
+  if (node.info().Has(kQuantises)) return false;
+  const auto is_constant = [](const Value* operand) { return operand == nullptr || operand->is_constant(); };
+  if (!std::all_of(node.operands().begin(), node.operands().end(), is_constant)) return false;
+  const auto is_pinned = [&](const Value* result) {
+    return result != nullptr && (IsOutput(graph, result) || result->quantisation().has_value());
+  };
+  return std::none_of(node.results().begin(), node.results().end(), is_pinned);
+}
+
+}  // namespace
+
+StatusOr<Changed> FoldConstants::Run(Graph& graph, PassContext& context) const {
+  return ApplyRule(graph, [&](Graph& g, Node& root) -> StatusOr<bool> {
+    if (!CanFold(g, root) || !ResultsAreSmall(root, context.max_folded_elements)) return false;
+    std::vector<const Tensor*> operands;
+    for (const Value* operand : root.operands())
+      operands.push_back(operand == nullptr ? nullptr : &operand->constant());
+    StatusOr<std::vector<Tensor>> results = EvaluateNode(root, operands);
+    if (!results.ok()) return false;  // it will be reported when the network runs, if it ever gets there
+    for (int i = 0; i < root.num_results(); ++i) {
+      Value* result = root.result(i);
+      if (result == nullptr) continue;
+      const std::string name = result->name();
+      g.Rename(result, name + ".folded");
+      g.ReplaceAllUses(result, g.AddConstant(name, (*results)[static_cast<size_t>(i)]));
+    }
+    g.EraseNode(&root);
+    return true;
+  });
+}
+
+}  // namespace kiln

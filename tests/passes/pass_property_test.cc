@@ -1,0 +1,67 @@
+// What pass.h promises of every row of passes.def, on random graphs: outputs keep names, types and values; Changed is
+// the truth; a second run changes nothing; the graph verifies.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "kiln/ir/random_graph.h"
+#include "kiln/passes/pipeline.h"
+#include "tests/passes/pass_testing.h"
+#include "tests/passes/random_patterns.h"
+
+namespace kiln {
+namespace {
+
+constexpr uint64_t kSeeds = 200;
+
+// Graphs of any operators, and graphs made of what passes look for, by turns.
+Graph GraphOf(uint64_t seed) {
+  if (seed % 2 == 1) return RandomPatternGraph(seed);
+  RandomGraphOptions options;
+  options.allow_nhwc = seed % 6 == 0;
+  return RandomGraph(seed, options);
+}
+
+class EveryPass : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(EveryPass, KeepsItsPromisesOnRandomGraphs) {
+  int changed = 0;
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    Graph graph = GraphOf(seed);
+    changed += CheckPass(graph, GetParam(), seed) == Changed::kYes ? 1 : 0;
+    if (HasFailure()) FAIL() << "seed " << seed << " before:\n" << Describe(GraphOf(seed));
+  }
+  RecordProperty("graphs_changed", changed);
+  EXPECT_GE(changed, 5) << "the random graphs hold too little for this pass to do";
+}
+
+std::vector<std::string_view> PassNames() {
+  std::vector<std::string_view> names;
+  for (const PassInfo& pass : AllPasses()) names.push_back(pass.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Passes, EveryPass, testing::ValuesIn(PassNames()), [](const auto& info) {
+  std::string name(info.param);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+// Passes in the order they are used, each on what the ones before it left.
+TEST(Pipelines, KeepOutputsOnRandomGraphs) {
+  for (uint64_t seed = 1000; seed < 1000 + kSeeds; ++seed) {
+    Graph graph = GraphOf(seed);
+    const Graph original = graph.Clone();
+    PassContext context;
+    for (const auto& names : {StandardPipeline(), LayoutPipeline()}) {
+      const Status status = RunPasses(graph, names, context);
+      ASSERT_TRUE(status.ok()) << MessageOf(status) << "\nseed " << seed << " before:\n" << Describe(original);
+    }
+    ExpectSameOutputs(original, graph, seed);
+    if (HasFailure()) FAIL() << "seed " << seed << " before:\n" << Describe(original) << "after:\n" << Describe(graph);
+  }
+}
+
+}  // namespace
+}  // namespace kiln

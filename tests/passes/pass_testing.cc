@@ -1,0 +1,117 @@
+#include "tests/passes/pass_testing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "kiln/execute/reference.h"
+#include "kiln/ir/random_graph.h"
+#include "kiln/ir/verifier.h"
+#include "kiln/passes/pipeline.h"
+
+namespace kiln {
+namespace {
+
+std::string DescribeAttribute(const Attribute& attribute) {
+  return std::visit(
+      [](const auto& value) -> std::string {
+        using T = std::decay_t<decltype(value)>;
+        std::string text;
+        if constexpr (std::is_same_v<T, Tensor>) {
+          return value.shape().ToString();
+        } else if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, float> || std::is_same_v<T, std::string>) {
+          return fmt::format("{}", value);
+        } else {
+          for (const auto& item : value) text += fmt::format("{},", item);
+          return "[" + text + "]";
+        }
+      },
+      attribute);
+}
+
+std::string DescribeValue(const Value* value) {
+  if (value == nullptr) return "-";
+  return fmt::format("%{}:{}{}", value->name(), NameOf(value->element()),
+                     value->has_shape() ? "[" + value->shape().ToString() + "]" : "");
+}
+
+}  // namespace
+
+std::string Describe(const Graph& graph) {
+  std::string text;
+  for (const Value* input : graph.inputs()) text += fmt::format("input {}\n", DescribeValue(input));
+  for (const Value* constant : graph.Constants()) {
+    const Tensor& t = constant->constant();
+    const std::string_view bytes(reinterpret_cast<const char*>(t.bytes()), static_cast<size_t>(t.num_bytes()));
+    text += fmt::format("constant {} #{:x}", DescribeValue(constant), std::hash<std::string_view>{}(bytes));
+    if (t.size() <= 8 && t.type() != ElementType::kString) {
+      for (int64_t i = 0; i < t.size(); ++i) text += fmt::format(" {}", t.ValueAt(i));
+    }
+    text += "\n";
+  }
+  for (const auto& node : graph.nodes()) {
+    for (const Value* result : node->results()) text += DescribeValue(result) + " ";
+    text += fmt::format("= {}", node->info().text);
+    for (const Value* operand : node->operands()) text += " " + DescribeValue(operand);
+    for (const auto& [name, value] : node->attributes()) text += fmt::format(" {}={}", name, DescribeAttribute(value));
+    text += fmt::format(" '{}' '{}'\n", node->name(), node->region());
+  }
+  for (const Value* output : graph.outputs()) text += fmt::format("output {}\n", DescribeValue(output));
+  return text;
+}
+
+void ExpectSameOutputs(const Graph& expected, const Graph& actual, uint64_t seed) {
+  ASSERT_EQ(actual.outputs().size(), expected.outputs().size());
+  ASSERT_EQ(actual.inputs().size(), expected.inputs().size());
+  for (size_t i = 0; i < expected.outputs().size(); ++i) {
+    EXPECT_EQ(actual.outputs()[i]->name(), expected.outputs()[i]->name());
+    EXPECT_EQ(actual.outputs()[i]->type(), expected.outputs()[i]->type()) << expected.outputs()[i]->name();
+  }
+  const std::vector<Tensor> inputs = RandomInputs(expected, seed);
+  const auto before = ReferenceExecutor::Create(expected), after = ReferenceExecutor::Create(actual);
+  ASSERT_TRUE(before.ok()) << MessageOf(before.status());
+  ASSERT_TRUE(after.ok()) << MessageOf(after.status());
+  const auto want = (*before)->Run(inputs), got = (*after)->Run(inputs);
+  ASSERT_TRUE(want.ok()) << MessageOf(want.status());
+  ASSERT_TRUE(got.ok()) << MessageOf(got.status());
+  for (size_t i = 0; i < want->size(); ++i) {
+    const Tensor &w = (*want)[i], &g = (*got)[i];
+    ASSERT_EQ(g.shape(), w.shape()) << expected.outputs()[i]->name();
+    ASSERT_EQ(g.type(), w.type()) << expected.outputs()[i]->name();
+    double largest = 1e-3, worst = 0;
+    for (int64_t n = 0; n < w.size(); ++n) {
+      largest = std::max(largest, std::abs(w.ValueAt(n)));
+      worst = std::max(worst, std::abs(w.ValueAt(n) - g.ValueAt(n)));
+    }
+    EXPECT_LE(worst, 1e-4 * largest) << expected.outputs()[i]->name();
+  }
+}
+
+Changed CheckPass(Graph& graph, std::string_view pass, uint64_t seed) {
+  const Graph original = graph.Clone();
+  const std::string before = Describe(graph);
+  PassContext context;
+  const auto run = [&] { return FindPass(pass)->create()->Run(graph, context); };
+  const StatusOr<Changed> first = run();
+  EXPECT_TRUE(first.ok()) << MessageOf(first.status());
+  if (!first.ok()) return Changed::kNo;
+  const std::string after = Describe(graph);
+  EXPECT_EQ(*first == Changed::kYes, after != before) << pass << " does not tell the truth; after:\n" << after;
+
+  const Status verified = Verify(graph);
+  EXPECT_TRUE(verified.ok()) << MessageOf(verified) << "; after:\n" << after;
+  if (!verified.ok()) return *first;
+  ExpectSameOutputs(original, graph, seed);
+  if (testing::Test::HasFailure()) ADD_FAILURE() << "after " << pass << ":\n" << after;
+
+  const StatusOr<Changed> second = run();
+  EXPECT_TRUE(second.ok()) << MessageOf(second.status());
+  const std::string again = Describe(graph);
+  EXPECT_EQ(again, after) << "a second run of " << pass << " changes the graph";
+  EXPECT_TRUE(!second.ok() || *second == Changed::kNo) << "a second run of " << pass << " claims a change";
+  return *first;
+}
+
+}  // namespace kiln
