@@ -130,13 +130,9 @@ StatusOr<Graph> Prepare(const fs::path& model, Mode mode) {
     if (!status.ok()) return status;
     return graph;
   }
-#ifdef KILN_ONNX_EXPORT
   auto bytes = ExportOnnxBytes(*graph);
   if (!bytes.ok()) return bytes.status();
   return ImportOnnxBytes(*bytes, model.string(), model.parent_path());
-#else
-  return absl::UnimplementedError("no export");
-#endif
 }
 
 Status RunDataSet(const Graph& graph, const ReferenceExecutor& executor, const fs::path& folder) {

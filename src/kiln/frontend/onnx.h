@@ -46,11 +46,23 @@ StatusOr<Graph> ImportOnnx(const std::filesystem::path& path, const ImportOption
 StatusOr<Graph> ImportOnnxBytes(std::string_view bytes, const std::string& source, const std::filesystem::path& folder,
                                 const ImportOptions& options = {});
 
+// Writes the graph as a model of opset kOnnxOpset. Where Kiln's operators know more than ONNX's, nodes are added:
+// Transposes round operators in layout "nhwc", Transpose and Mul for MatMul's transpose_b and alpha. A value annotated
+// with an integer quantisation of up to 16 bits passes through QuantizeLinear and DequantizeLinear, so that other tools
+// compute the quantised network: Clip stands before them where the codes are fewer than those of ONNX's 8 or 16 bits,
+// and constants (up to 32 bits) are stored as codes with a DequantizeLinear after them. Float annotations (fp32, fp16,
+// bf16) have no form in ONNX's operators and are left out.
+//   errors  an annotation that ONNX cannot express (per-block scales, activations of 32 bits, activations with fewer
+//           codes than 8 or 16 bits and a scale a channel); a MatMul of unknown rank with transpose_b
+Status ExportOnnx(const Graph& graph, const std::filesystem::path& path);
+StatusOr<std::string> ExportOnnxBytes(const Graph& graph);
+
 // A single tensor in ONNX's TensorProto encoding, as the .pb files of model test data hold.
 StatusOr<Tensor> ImportOnnxTensor(std::string_view bytes, const std::string& source);
 
-// Whether ONNX models can bring the operator in; for the operator table's completeness test.
+// Whether ONNX models can bring the operator in, and take it out again; for the operator table's completeness test.
 bool HasImporter(Op op);
+bool HasExporter(Op op);
 
 }  // namespace kiln
 

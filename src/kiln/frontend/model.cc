@@ -1,0 +1,42 @@
+#include "kiln/frontend/model.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+
+#include "kiln/ir/shape_inference.h"
+#include "kiln/ir/text.h"
+#include "kiln/ir/verifier.h"
+#include "kiln/passes/pipeline.h"
+#include "kiln/support/file.h"
+
+namespace kiln {
+namespace {
+
+StatusOr<Graph> ReadModel(const std::filesystem::path& path, const LoadOptions& options) {
+  std::string extension = path.extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  if (extension == ".onnx") return ImportOnnx(path, options.import);
+  if (extension == ".kir") {
+    KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+    return ParseGraph(text, path.string());
+  }
+  return ErrorAt(path.string(), "", "is not a network by its extension '" + extension + "'",
+                 "networks are .onnx, or .kir for Kiln's text form");
+}
+
+}  // namespace
+
+StatusOr<Graph> LoadModel(const std::filesystem::path& path, const LoadOptions& options) {
+  KILN_ASSIGN_OR_RETURN(Graph graph, ReadModel(path, options));
+  if (options.clean_up) {
+    PassContext context;
+    KILN_RETURN_IF_ERROR(RunPasses(graph, CleanUpPipeline(), context));
+    KILN_RETURN_IF_ERROR(InferShapes(graph));
+  }
+  KILN_RETURN_IF_ERROR(Verify(graph));
+  return graph;
+}
+
+}  // namespace kiln

@@ -1,0 +1,451 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "kiln/frontend/onnx.h"
+#include "kiln/frontend/onnx_tensor.h"
+#include "kiln/numerics/quantise.h"
+#include "kiln/support/file.h"
+
+namespace kiln {
+namespace {
+
+// ONNX's integer types that hold the codes of a format; annotations that need none of them cannot be exported.
+std::optional<ElementType> StorageOf(const Format& format) {
+  if (!format.is_integer()) return std::nullopt;
+  if (format.bits <= 8) return format.is_signed ? ElementType::kInt8 : ElementType::kUint8;
+  if (format.bits <= 16) return format.is_signed ? ElementType::kInt16 : ElementType::kUint16;
+  if (format.bits == 32 && format.is_signed) return ElementType::kInt32;
+  return std::nullopt;
+}
+
+// Integers of any storage type; each value must fit.
+Tensor CodeTensor(ElementType storage, Shape shape, const std::vector<int64_t>& codes) {
+  Tensor tensor(storage, std::move(shape));
+  const auto fill = [&](auto zero) {
+    using T = decltype(zero);
+    std::transform(codes.begin(), codes.end(), tensor.data<T>().begin(), [](int64_t c) { return static_cast<T>(c); });
+  };
+  switch (storage) {
+    case ElementType::kInt8:
+      fill(int8_t{});
+      break;
+    case ElementType::kUint8:
+      fill(uint8_t{});
+      break;
+    case ElementType::kInt16:
+      fill(int16_t{});
+      break;
+    case ElementType::kUint16:
+      fill(uint16_t{});
+      break;
+    default:
+      fill(int32_t{});
+  }
+  return tensor;
+}
+
+class Exporter {
+ public:
+  explicit Exporter(const Graph& graph) : graph_(graph), proto_(*model_.mutable_graph()) {}
+
+  StatusOr<std::string> Run();
+
+ private:
+  Status AddInputs();
+  Status AddConstants();
+  Status AddNode(const Node& node);
+  Status AddQuantisation(const Value& value);
+  Status QuantiseConstant(const Value& value, const Quantisation& q, ElementType storage);
+  Status QuantiseActivation(const Value& value, const Quantisation& q, ElementType storage);
+  void AddOutputs();
+
+  // The name that users of a value read, and the one that its definition writes; they differ where nodes stand between.
+  const std::string& ReadName(const Value& value) const;
+  std::string WrittenName(const Value& value);
+  std::string FreshName(const std::string& wish);
+
+  onnx::NodeProto* Emit(std::string_view op_type, const std::string& name, const std::vector<std::string>& operands,
+                        const std::vector<std::string>& results);
+  void Initialiser(const std::string& name, const Tensor& tensor);
+  // Adds a Transpose and returns the name of its result.
+  void EmitTranspose(const std::string& from, const std::string& to, const std::vector<int64_t>& permutation);
+  static void SetAttribute(onnx::NodeProto* node, const std::string& name, const Attribute& value);
+  static void SetType(const TensorType& type, onnx::TypeProto* proto);
+  // Scale and zero point of a quantisation as initialisers; their names.
+  std::pair<std::string, std::string> ScaleAndZeroPoint(const Value& value, const Quantisation& q, ElementType storage);
+  Status CannotExpress(const Value& value, std::string_view why) const;
+
+  const Graph& graph_;
+  onnx::ModelProto model_;
+  onnx::GraphProto& proto_;
+  std::set<std::string> names_;
+  std::unordered_map<const Value*, std::string> read_names_;
+  bool uses_qonnx_ = false;
+};
+
+StatusOr<std::string> Exporter::Run() {
+  model_.set_ir_version(kOnnxIrVersion);
+  model_.set_producer_name("kiln");
+  proto_.set_name(graph_.name().empty() ? "graph" : graph_.name());
+  for (const auto& [key, value] : graph_.metadata()) {
+    auto* property = model_.add_metadata_props();
+    property->set_key(key);
+    property->set_value(value);
+  }
+  for (const Value* value : graph_.Values()) names_.insert(value->name());
+  KILN_RETURN_IF_ERROR(AddInputs());
+  KILN_RETURN_IF_ERROR(AddConstants());
+  for (const auto& node : graph_.nodes()) {
+    KILN_RETURN_IF_ERROR(AddNode(*node));
+    for (const Value* result : node->results()) {
+      if (result != nullptr) KILN_RETURN_IF_ERROR(AddQuantisation(*result));
+    }
+  }
+  AddOutputs();
+  model_.add_opset_import()->set_version(kOnnxOpset);
+  if (uses_qonnx_) {
+    auto* opset = model_.add_opset_import();
+    opset->set_domain("qonnx.custom_op.general");
+    opset->set_version(1);
+  }
+  std::string bytes;
+  if (!model_.SerializeToString(&bytes)) {
+    return ErrorAt(graph_.source(), "", "the network is too large for one ONNX file", "at most 2 GiB");
+  }
+  return bytes;
+}
+
+std::string Exporter::FreshName(const std::string& wish) {
+  std::string name = wish;
+  for (int suffix = 1; !names_.insert(name).second; ++suffix) name = fmt::format("{}.{}", wish, suffix);
+  return name;
+}
+
+const std::string& Exporter::ReadName(const Value& value) const {
+  const auto it = read_names_.find(&value);
+  return it == read_names_.end() ? value.name() : it->second;
+}
+
+std::string Exporter::WrittenName(const Value& value) {
+  // Behind an annotation the quantised value takes the name over, so that a graph output keeps it.
+  if (!value.quantisation() || !StorageOf(value.quantisation()->type.format) || value.is_input()) return value.name();
+  return FreshName(value.name() + "/real");
+}
+
+onnx::NodeProto* Exporter::Emit(std::string_view op_type, const std::string& name,
+                                const std::vector<std::string>& operands, const std::vector<std::string>& results) {
+  onnx::NodeProto* node = proto_.add_node();
+  node->set_op_type(std::string(op_type));
+  node->set_name(name);
+  for (const std::string& operand : operands) node->add_input(operand);
+  for (const std::string& result : results) node->add_output(result);
+  return node;
+}
+
+void Exporter::Initialiser(const std::string& name, const Tensor& tensor) {
+  WriteTensor(tensor, name, proto_.add_initializer());
+}
+
+void Exporter::EmitTranspose(const std::string& from, const std::string& to, const std::vector<int64_t>& permutation) {
+  SetAttribute(Emit("Transpose", to, {from}, {to}), "perm", permutation);
+}
+
+void Exporter::SetAttribute(onnx::NodeProto* node, const std::string& name, const Attribute& value) {
+  onnx::AttributeProto* proto = node->add_attribute();
+  proto->set_name(name);
+  if (const auto* i = std::get_if<int64_t>(&value)) {
+    proto->set_type(onnx::AttributeProto::INT);
+    proto->set_i(*i);
+  } else if (const auto* f = std::get_if<float>(&value)) {
+    proto->set_type(onnx::AttributeProto::FLOAT);
+    proto->set_f(*f);
+  } else if (const auto* s = std::get_if<std::string>(&value)) {
+    proto->set_type(onnx::AttributeProto::STRING);
+    proto->set_s(*s);
+  } else if (const auto* ints = std::get_if<std::vector<int64_t>>(&value)) {
+    proto->set_type(onnx::AttributeProto::INTS);
+    proto->mutable_ints()->Add(ints->begin(), ints->end());
+  } else if (const auto* floats = std::get_if<std::vector<float>>(&value)) {
+    proto->set_type(onnx::AttributeProto::FLOATS);
+    proto->mutable_floats()->Add(floats->begin(), floats->end());
+  } else if (const auto* strings = std::get_if<std::vector<std::string>>(&value)) {
+    proto->set_type(onnx::AttributeProto::STRINGS);
+    for (const std::string& text : *strings) proto->add_strings(text);
+  } else if (const auto* tensor = std::get_if<Tensor>(&value)) {
+    proto->set_type(onnx::AttributeProto::TENSOR);
+    WriteTensor(*tensor, "", proto->mutable_t());
+  }
+}
+
+void Exporter::SetType(const TensorType& type, onnx::TypeProto* proto) {
+  auto* tensor = proto->mutable_tensor_type();
+  tensor->set_elem_type(OnnxTypeOf(type.element));
+  if (!type.shape) return;
+  auto* shape = tensor->mutable_shape();
+  for (int64_t dim : type.shape->dims()) {
+    auto* d = shape->add_dim();
+    if (dim >= 0) d->set_dim_value(dim);
+  }
+}
+
+Status Exporter::AddInputs() {
+  for (const Value* input : graph_.inputs()) {
+    auto* info = proto_.add_input();
+    info->set_name(input->name());
+    SetType(input->type(), info->mutable_type());
+    KILN_RETURN_IF_ERROR(AddQuantisation(*input));
+  }
+  return OkStatus();
+}
+
+Status Exporter::AddConstants() {
+  for (const Value* constant : graph_.Constants()) {
+    if (constant->quantisation() && StorageOf(constant->quantisation()->type.format)) {
+      KILN_RETURN_IF_ERROR(AddQuantisation(*constant));
+    } else {
+      Initialiser(constant->name(), constant->constant());
+    }
+  }
+  return OkStatus();
+}
+
+void Exporter::AddOutputs() {
+  std::set<std::string> listed;
+  for (const Value* output : graph_.outputs()) {
+    std::string name = output->name();
+    // ONNX wants every output to be another value, and the quantised form of an input has another name.
+    if (!listed.insert(name).second || ReadName(*output) != name) {
+      name = FreshName(name + "/output");
+      Emit("Identity", name, {ReadName(*output)}, {name});
+    }
+    auto* info = proto_.add_output();
+    info->set_name(name);
+    SetType(output->type(), info->mutable_type());
+  }
+  for (const auto& node : graph_.nodes()) {
+    for (const Value* result : node->results()) {
+      if (result == nullptr || !result->has_shape() || listed.count(result->name()) != 0) continue;
+      auto* info = proto_.add_value_info();
+      info->set_name(result->name());
+      SetType(result->type(), info->mutable_type());
+    }
+  }
+}
+
+// [batch, spatial..., channels] to [batch, channels, spatial...], or back.
+std::vector<int64_t> LayoutPermutation(int rank, bool to_nchw) {
+  std::vector<int64_t> permutation(static_cast<size_t>(rank));
+  for (int i = 0; i < rank; ++i) permutation[static_cast<size_t>(i)] = i;
+  if (to_nchw) {
+    std::rotate(permutation.begin() + 1, permutation.end() - 1, permutation.end());
+  } else {
+    std::rotate(permutation.begin() + 1, permutation.begin() + 2, permutation.end());
+  }
+  return permutation;
+}
+
+Status Exporter::AddNode(const Node& node) {
+  std::vector<std::string> operands, results;
+  for (const Value* operand : node.operands()) operands.push_back(operand == nullptr ? "" : ReadName(*operand));
+  for (const Value* result : node.results()) results.push_back(result == nullptr ? "" : WrittenName(*result));
+  Attributes attributes = node.attributes();
+
+  const bool nhwc = attributes.String("layout", "nchw") == "nhwc";
+  if (node.info().Has(kHasLayout)) attributes.Remove("layout");
+  std::vector<std::string> nhwc_results;
+  int rank = 0;
+  if (nhwc) {
+    if (!node.operand(0)->has_shape() || node.operand(0)->shape().rank() < 3) {
+      return ErrorAt(graph_.source(), node.Describe(), "layout nhwc on an operand of unknown shape",
+                     "infer shapes first");
+    }
+    rank = node.operand(0)->shape().rank();
+    const std::string nchw = FreshName(operands[0] + "/nchw");
+    EmitTranspose(operands[0], nchw, LayoutPermutation(rank, /*to_nchw=*/true));
+    operands[0] = nchw;
+    for (std::string& result : results) {
+      nhwc_results.push_back(result);
+      if (!result.empty()) result = FreshName(result + "/nchw");
+    }
+  }
+
+  std::string scaled_result;
+  float alpha = 1;
+  if (node.op() == Op::kMatMul) {
+    if (attributes.Int("transpose_b", 0) != 0) {
+      const Value& b = *node.operand(1);
+      if (!b.has_shape() || b.shape().rank() < 2) {
+        return ErrorAt(graph_.source(), node.Describe(), "transpose_b on an operand of unknown shape",
+                       "infer shapes first");
+      }
+      std::vector<int64_t> permutation(static_cast<size_t>(b.shape().rank()));
+      for (size_t i = 0; i < permutation.size(); ++i) permutation[i] = static_cast<int64_t>(i);
+      std::swap(permutation.end()[-1], permutation.end()[-2]);
+      const std::string transposed = FreshName(operands[1] + "/transposed");
+      EmitTranspose(operands[1], transposed, permutation);
+      operands[1] = transposed;
+    }
+    alpha = attributes.Float("alpha", 1);
+    attributes.Remove("transpose_b");
+    attributes.Remove("alpha");
+    if (alpha != 1) {
+      scaled_result = results[0];
+      results[0] = FreshName(results[0] + "/unscaled");
+    }
+  }
+
+  onnx::NodeProto* proto = Emit(node.info().onnx_name, node.name(), operands, results);
+  if (!node.info().onnx_domain.empty()) {
+    proto->set_domain(std::string(node.info().onnx_domain));
+    uses_qonnx_ = true;
+  }
+  for (const auto& [name, value] : attributes) SetAttribute(proto, name, value);
+
+  for (size_t i = 0; i < nhwc_results.size(); ++i) {
+    if (results[i].empty()) continue;
+    EmitTranspose(results[i], nhwc_results[i], LayoutPermutation(rank, /*to_nchw=*/false));
+  }
+  if (!scaled_result.empty()) {
+    const std::string factor = FreshName(scaled_result + "/alpha");
+    Tensor scalar(node.result()->element(), Shape{});
+    switch (scalar.type()) {
+      case ElementType::kFloat32:
+        scalar.data<float>()[0] = alpha;
+        break;
+      case ElementType::kFloat64:
+        scalar.data<double>()[0] = alpha;
+        break;
+      case ElementType::kFloat16:
+        scalar.data<uint16_t>()[0] = FloatToHalf(alpha);
+        break;
+      case ElementType::kBfloat16:
+        scalar.data<uint16_t>()[0] = FloatToBfloat16(alpha);
+        break;
+      default:
+        return ErrorAt(graph_.source(), node.Describe(), "alpha on integers has no form in ONNX", "");
+    }
+    Initialiser(factor, scalar);
+    Emit("Mul", scaled_result, {results[0], factor}, {scaled_result});
+  }
+  // What a node of several results wrote for annotated ones is read again by AddQuantisation.
+  for (size_t i = 0; i < node.results().size(); ++i) {
+    const Value* result = node.results()[i];
+    if (result == nullptr) continue;
+    const std::string& written = !scaled_result.empty() ? scaled_result : nhwc ? nhwc_results[i] : results[i];
+    if (written != result->name()) read_names_[result] = written;
+  }
+  return OkStatus();
+}
+
+Status Exporter::CannotExpress(const Value& value, std::string_view why) const {
+  return UnsupportedAt(graph_.source(), "value '" + value.name() + "'", why,
+                       "ONNX quantises to integers of 8 or 16 bits, per tensor or per channel");
+}
+
+std::pair<std::string, std::string> Exporter::ScaleAndZeroPoint(const Value& value, const Quantisation& q,
+                                                                ElementType storage) {
+  const bool per_tensor = q.scales.size() == 1 && q.axis < 0;
+  const Shape shape = per_tensor ? Shape{} : Shape{static_cast<int64_t>(q.scales.size())};
+  const std::string scale = FreshName(value.name() + "/scale");
+  const std::string zero_point = FreshName(value.name() + "/zero_point");
+  Initialiser(scale, Tensor::Of<float>(shape, q.scales));
+  Initialiser(zero_point, CodeTensor(storage, shape, {q.zero_points.begin(), q.zero_points.end()}));
+  return {scale, zero_point};
+}
+
+Status Exporter::AddQuantisation(const Value& value) {
+  if (!value.quantisation()) return OkStatus();
+  const Quantisation& q = *value.quantisation();
+  const std::optional<ElementType> storage = StorageOf(q.type.format);
+  if (!storage) {
+    if (!q.type.format.is_integer()) return OkStatus();
+    return CannotExpress(value, "format " + std::string(q.type.format.name));
+  }
+  if (q.type.scheme == Scheme::kPerBlock) return CannotExpress(value, "scales per block");
+  if (value.element() != ElementType::kFloat32) return CannotExpress(value, "annotation on a value that is not fp32");
+  const bool per_channel = q.axis >= 0;
+  const bool fits = !q.scales.empty() && q.scales.size() == q.zero_points.size() &&
+                    (per_channel ? value.has_shape() && q.axis < value.shape().rank() &&
+                                       value.shape()[q.axis] == static_cast<int64_t>(q.scales.size())
+                                 : q.scales.size() == 1);
+  if (!fits) {
+    return ErrorAt(graph_.source(), "value '" + value.name() + "'",
+                   fmt::format("annotation has {} scales and {} zero points on axis {}", q.scales.size(),
+                               q.zero_points.size(), q.axis),
+                   "one of each, or one of each per index of the axis");
+  }
+  return value.is_constant() ? QuantiseConstant(value, q, *storage) : QuantiseActivation(value, q, *storage);
+}
+
+Status Exporter::QuantiseConstant(const Value& value, const Quantisation& q, ElementType storage) {
+  const CodeRange range = CodesOf(q.type.format, q.type.symmetric);
+  const Tensor& tensor = value.constant();
+  std::vector<float> inverse;
+  for (float scale : q.scales) inverse.push_back(InverseScale(scale));
+  int64_t inner = 1;
+  if (q.axis >= 0) {
+    for (int axis = q.axis + 1; axis < tensor.shape().rank(); ++axis) inner *= tensor.shape()[axis];
+  }
+  const int64_t channels = static_cast<int64_t>(q.scales.size());
+  std::vector<int64_t> codes(static_cast<size_t>(tensor.size()));
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    const size_t channel = static_cast<size_t>(i / inner % channels);
+    codes[static_cast<size_t>(i)] =
+        QuantiseToCode(tensor.data<float>()[static_cast<size_t>(i)], inverse[channel], q.zero_points[channel], range);
+  }
+  const std::string code_name = FreshName(value.name() + "/codes");
+  Initialiser(code_name, CodeTensor(storage, tensor.shape(), codes));
+  const auto [scale, zero_point] = ScaleAndZeroPoint(value, q, storage);
+  onnx::NodeProto* node = Emit("DequantizeLinear", value.name(), {code_name, scale, zero_point}, {value.name()});
+  if (q.axis >= 0) SetAttribute(node, "axis", int64_t{q.axis});
+  return OkStatus();
+}
+
+Status Exporter::QuantiseActivation(const Value& value, const Quantisation& q, ElementType storage) {
+  if (storage == ElementType::kInt32) return CannotExpress(value, "32-bit codes of an activation");
+  std::string real = ReadName(value);
+  const CodeRange used = CodesOf(q.type.format, q.type.symmetric);
+  const CodeRange whole = storage == ElementType::kInt8    ? CodeRange{-128, 127}
+                          : storage == ElementType::kUint8 ? CodeRange{0, 255}
+                          : storage == ElementType::kInt16 ? CodeRange{-32768, 32767}
+                                                           : CodeRange{0, 65535};
+  if (!(used == whole)) {
+    if (q.axis >= 0) return CannotExpress(value, "fewer codes than the type has, with a scale per channel");
+    const std::string least = FreshName(value.name() + "/least");
+    const std::string greatest = FreshName(value.name() + "/greatest");
+    Initialiser(least, Tensor::Scalar(DequantiseCode(used.low, q.scales[0], q.zero_points[0])));
+    Initialiser(greatest, Tensor::Scalar(DequantiseCode(used.high, q.scales[0], q.zero_points[0])));
+    const std::string clipped = FreshName(value.name() + "/clipped");
+    Emit("Clip", clipped, {real, least, greatest}, {clipped});
+    real = clipped;
+  }
+  const auto [scale, zero_point] = ScaleAndZeroPoint(value, q, storage);
+  const std::string codes = FreshName(value.name() + "/codes");
+  // An input's own name is taken; its quantised form gets another.
+  const std::string result = value.is_input() ? FreshName(value.name() + "/quantised") : value.name();
+  onnx::NodeProto* quantise = Emit("QuantizeLinear", codes, {real, scale, zero_point}, {codes});
+  onnx::NodeProto* dequantise = Emit("DequantizeLinear", result, {codes, scale, zero_point}, {result});
+  if (q.axis >= 0) {
+    SetAttribute(quantise, "axis", int64_t{q.axis});
+    SetAttribute(dequantise, "axis", int64_t{q.axis});
+  }
+  read_names_[&value] = result;
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<std::string> ExportOnnxBytes(const Graph& graph) { return Exporter(graph).Run(); }
+
+Status ExportOnnx(const Graph& graph, const std::filesystem::path& path) {
+  KILN_ASSIGN_OR_RETURN(const std::string bytes, ExportOnnxBytes(graph));
+  return WriteFile(path, bytes);
+}
+
+// Export writes every row of operators.def under its ONNX name.
+bool HasExporter(Op op) { return !InfoOf(op).onnx_name.empty(); }
+
+}  // namespace kiln
