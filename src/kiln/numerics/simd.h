@@ -61,6 +61,30 @@ struct Scalar {
   }
   // table[index], index in [0, 8).
   static Float Lookup(const float* table, Int index) { return table[index]; }
+  static Int ShiftLeftBy(Int a, int bits) { return static_cast<int32_t>(static_cast<uint32_t>(a) << bits); }
+  static Int ShiftRightBy(Int a, int bits) { return a >> bits; }
+  static Int Round(Float a) { return static_cast<int32_t>(std::nearbyint(a)); }  // to nearest even; |a| < 2^31
+  // Codes of memory, sign- or zero-extended, and back, cut to their width.
+  static Int LoadInt8(const void* p) { return LoadAs<int8_t>(p); }
+  static Int LoadUint8(const void* p) { return LoadAs<uint8_t>(p); }
+  static Int LoadInt16(const void* p) { return LoadAs<int16_t>(p); }
+  static Int LoadInt32(const void* p) { return LoadAs<int32_t>(p); }
+  static void StoreInt8(void* p, Int v) { StoreAs<uint8_t>(p, v); }
+  static void StoreInt16(void* p, Int v) { StoreAs<uint16_t>(p, v); }
+  static void StoreInt32(void* p, Int v) { StoreAs<uint32_t>(p, v); }
+
+ private:
+  template <typename T>
+  static Int LoadAs(const void* p) {
+    T value;
+    std::memcpy(&value, p, sizeof value);
+    return value;
+  }
+  template <typename T>
+  static void StoreAs(void* p, Int v) {
+    const T value = static_cast<T>(v);
+    std::memcpy(p, &value, sizeof value);
+  }
 };
 
 #if defined(__AVX2__) && defined(__FMA__)
@@ -105,6 +129,24 @@ struct Avx2 {
     return _mm256_srai_epi32(a, kBits);
   }
   static Float Lookup(const float* table, Int index) { return _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), index); }
+  static Int ShiftLeftBy(Int a, int bits) { return _mm256_sll_epi32(a, _mm_cvtsi32_si128(bits)); }
+  static Int ShiftRightBy(Int a, int bits) { return _mm256_sra_epi32(a, _mm_cvtsi32_si128(bits)); }
+  static Int Round(Float a) { return _mm256_cvtps_epi32(a); }
+  static Int LoadInt8(const void* p) { return _mm256_cvtepi8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(p))); }
+  static Int LoadUint8(const void* p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(p))); }
+  static Int LoadInt16(const void* p) { return _mm256_cvtepi16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p))); }
+  static Int LoadInt32(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
+  static void StoreInt8(void* p, Int v) {
+    const Int cut = _mm256_and_si256(v, _mm256_set1_epi32(0xff));
+    const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(cut), _mm256_extracti128_si256(cut, 1));
+    _mm_storel_epi64(static_cast<__m128i*>(p), _mm_packus_epi16(words, words));
+  }
+  static void StoreInt16(void* p, Int v) {
+    const Int cut = _mm256_and_si256(v, _mm256_set1_epi32(0xffff));
+    _mm_storeu_si128(static_cast<__m128i*>(p),
+                     _mm_packus_epi32(_mm256_castsi256_si128(cut), _mm256_extracti128_si256(cut, 1)));
+  }
+  static void StoreInt32(void* p, Int v) { _mm256_storeu_si256(static_cast<__m256i*>(p), v); }
 };
 #endif
 
@@ -155,6 +197,25 @@ struct Avx512 {
   static Float Lookup(const float* table, Int index) {
     return _mm512_maskz_permutexvar_ps(0xffff, index, _mm512_maskz_broadcast_f32x8(0xffff, _mm256_loadu_ps(table)));
   }
+  static Int ShiftLeftBy(Int a, int bits) { return _mm512_maskz_sll_epi32(0xffff, a, _mm_cvtsi32_si128(bits)); }
+  static Int ShiftRightBy(Int a, int bits) { return _mm512_maskz_sra_epi32(0xffff, a, _mm_cvtsi32_si128(bits)); }
+  static Int Round(Float a) { return _mm512_maskz_cvtps_epi32(0xffff, a); }
+  static Int LoadInt8(const void* p) { return _mm512_maskz_cvtepi8_epi32(0xffff, Load128(p)); }
+  static Int LoadUint8(const void* p) { return _mm512_maskz_cvtepu8_epi32(0xffff, Load128(p)); }
+  static Int LoadInt16(const void* p) {
+    return _mm512_maskz_cvtepi16_epi32(0xffff, _mm256_loadu_si256(static_cast<const __m256i*>(p)));
+  }
+  static Int LoadInt32(const void* p) { return _mm512_loadu_si512(p); }
+  static void StoreInt8(void* p, Int v) {
+    _mm_storeu_si128(static_cast<__m128i*>(p), _mm512_maskz_cvtepi32_epi8(0xffff, v));
+  }
+  static void StoreInt16(void* p, Int v) {
+    _mm256_storeu_si256(static_cast<__m256i*>(p), _mm512_maskz_cvtepi32_epi16(0xffff, v));
+  }
+  static void StoreInt32(void* p, Int v) { _mm512_storeu_si512(p, v); }
+
+ private:
+  static __m128i Load128(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
 };
 #endif
 

@@ -1,0 +1,300 @@
+#include "kiln/targets/systolic/vector_engine.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kiln/numerics/nonlinear.h"
+#include "kiln/targets/systolic/arithmetic.h"
+
+namespace kiln::systolic {
+namespace {
+
+constexpr int64_t kPieceValues = 512;  // a handful of arrays of so many floats fit the first-level cache
+
+}  // namespace
+
+struct VectorEngine::Scratch {
+  explicit Scratch(int64_t capacity) {
+    const auto size = static_cast<size_t>(capacity + kFloatSlack);
+    values.resize(size);
+    for (auto& operand : operands) operand.resize(size);
+    for (auto& lane_values : saved) lane_values.resize(size);
+    window.resize(size);
+    codes.resize(size * 4);
+  }
+
+  std::vector<float> values;
+  std::array<std::vector<float>, kMaxOperands> operands;
+  std::array<bool, kMaxOperands> loaded{};  // for the piece at hand
+  std::array<std::vector<float>, kSaved> saved;
+  std::vector<float> window;
+  std::vector<uint8_t> codes;
+  // Of the row at hand.
+  std::array<float, kScalars> scalars{};
+  std::vector<float> row_buffer;
+  std::vector<float> partials;
+};
+
+VectorEngine::VectorEngine(const VectorProgram& program, const Config& config)
+    : program_(&program), kernels_(&GetVectorKernels()), lanes_(config.lanes()) {
+  for (int32_t count : program.outer) rows_ *= count;
+  for (const Stream& stream : program.operands) operands_.push_back(RowsOf(stream));
+  output_ = RowsOf(program.output);
+}
+
+VectorEngine::Rows VectorEngine::RowsOf(const Stream& stream) const {
+  Rows rows{&stream, true, 0, stream.element_stride == BytesOf(stream.element), false};
+  int64_t expected = 0;  // of the next loop outwards
+  bool any = false;
+  for (int i = kOuterLoops - 1; i >= 0; --i) {
+    const int32_t count = program_->outer[static_cast<size_t>(i)];
+    if (count == 1) continue;
+    const int64_t stride = stream.outer_stride[static_cast<size_t>(i)];
+    if (!any) {
+      any = true;
+      rows.step = stride;
+    } else if (stride != expected) {
+      rows.linear = false;
+    }
+    expected = stride * count;
+  }
+  rows.dense_rows =
+      rows.linear && rows.dense_elements && (!any || rows.step == program_->length * stream.element_stride);
+  return rows;
+}
+
+std::array<int64_t, kOuterLoops> VectorEngine::IndexOf(int64_t row) const {
+  std::array<int64_t, kOuterLoops> index;
+  for (size_t i = kOuterLoops; i-- > 0;) {
+    index[i] = row % program_->outer[i];
+    row /= program_->outer[i];
+  }
+  return index;
+}
+
+int64_t VectorEngine::AddressOf(const Rows& rows, int64_t row) const {
+  const int64_t base = static_cast<int64_t>(rows.stream->base);
+  if (rows.linear) return base + row * rows.step;
+  const auto index = IndexOf(row);
+  int64_t address = base;
+  for (size_t i = 0; i < kOuterLoops; ++i) address += index[i] * rows.stream->outer_stride[i];
+  return address;
+}
+
+void VectorEngine::LoadStream(const Rows& rows, const Piece& piece, const uint8_t* memory, float* out) const {
+  const Stream& s = *rows.stream;
+  if (rows.dense_rows) {
+    const uint8_t* from = memory + AddressOf(rows, piece.row) + piece.first * s.element_stride;
+    kernels_->load(s.element, s.scale, s.zero_point, from, piece.count(), out);
+    return;
+  }
+  for (int64_t r = 0; r < piece.rows; ++r, out += piece.columns) {
+    const uint8_t* from = memory + AddressOf(rows, piece.row + r) + piece.first * s.element_stride;
+    if (r > 0 && rows.linear && rows.step == 0) {
+      std::memcpy(out, out - piece.columns, static_cast<size_t>(piece.columns) * sizeof(float));
+    } else if (rows.dense_elements) {
+      kernels_->load(s.element, s.scale, s.zero_point, from, piece.columns, out);
+    } else if (s.element_stride == 0) {
+      std::fill_n(out, piece.columns, LoadValue(s, from));
+    } else {
+      for (int64_t n = 0; n < piece.columns; ++n) out[n] = LoadValue(s, from + n * s.element_stride);
+    }
+  }
+}
+
+void VectorEngine::LoadWindow(const Piece& piece, const uint8_t* memory, Scratch& scratch, float* out) const {
+  const Window& w = program_->window;
+  const Stream& s = program_->operands[0];
+  const bool dense = s.element_stride == BytesOf(s.element);
+  for (int64_t r = 0; r < piece.rows; ++r, out += piece.columns) {
+    const auto index = IndexOf(piece.row + r);
+    std::fill_n(out, piece.columns, NeutralOf(w.combine));
+    int32_t places = 0;
+    for (int64_t ky = 0; ky < w.window_y; ++ky) {
+      const int64_t y = index[1] * w.stride_y - w.pad_top + ky * w.dilation_y;
+      if (y < 0 || y >= w.height) continue;
+      for (int64_t kx = 0; kx < w.window_x; ++kx) {
+        const int64_t x = index[2] * w.stride_x - w.pad_left + kx * w.dilation_x;
+        if (x < 0 || x >= w.width) continue;
+        const uint8_t* from = memory + static_cast<int64_t>(s.base) + index[0] * s.outer_stride[0] +
+                              index[3] * s.outer_stride[3] + y * w.row_stride + x * w.column_stride +
+                              piece.first * s.element_stride;
+        float* values = scratch.window.data();
+        if (dense) {
+          kernels_->load(s.element, s.scale, s.zero_point, from, piece.columns, values);
+        } else {
+          for (int64_t n = 0; n < piece.columns; ++n) values[n] = LoadValue(s, from + n * s.element_stride);
+        }
+        kernels_->join(w.combine == Combine::kMax, out, values, piece.columns);
+        ++places;
+      }
+    }
+    if (w.average) {
+      const float factor = AverageFactor(w.divide_by_valid ? places : w.window_y * w.window_x);
+      for (int64_t n = 0; n < piece.columns; ++n) out[n] *= factor;
+    }
+  }
+}
+
+void VectorEngine::StoreStream(const Piece& piece, Scratch& scratch, uint8_t* memory) const {
+  const Stream& s = program_->output;
+  const QuantiseOut& quantise = program_->quantise;
+  const float* values = scratch.values.data();
+  const bool fits = StoreFits(s.element, quantise);
+  if (output_.dense_rows && fits) {
+    kernels_->store(s.element, quantise, values, piece.count(),
+                    memory + AddressOf(output_, piece.row) + piece.first * s.element_stride);
+    return;
+  }
+  const auto bytes = static_cast<size_t>(BytesOf(s.element));
+  for (int64_t r = 0; r < piece.rows; ++r, values += piece.columns) {
+    uint8_t* to = memory + AddressOf(output_, piece.row + r) + piece.first * s.element_stride;
+    if (!fits) {
+      for (int64_t n = 0; n < piece.columns; ++n) StoreValue(s.element, quantise, values[n], to + n * s.element_stride);
+    } else if (output_.dense_elements) {
+      kernels_->store(s.element, quantise, values, piece.columns, to);
+    } else {
+      uint8_t* codes = scratch.codes.data();
+      kernels_->store(s.element, quantise, values, piece.columns, codes);
+      for (int64_t n = 0; n < piece.columns; ++n, codes += bytes) std::memcpy(to + n * s.element_stride, codes, bytes);
+    }
+  }
+}
+
+void VectorEngine::RunStages(const std::vector<Stage>& stages, const Piece& piece, Scratch& scratch,
+                             const uint8_t* memory) const {
+  const int64_t count = piece.count();
+  const auto resolve = [&](Argument a, float immediate) -> StageArgument {
+    switch (a) {
+      case Argument::kNone:
+        return {};
+      case Argument::kImmediate:
+        return {nullptr, immediate};
+      case Argument::kOperand0:
+      case Argument::kOperand1:
+      case Argument::kOperand2: {
+        const auto i = static_cast<size_t>(a) - static_cast<size_t>(Argument::kOperand0);
+        if (!scratch.loaded[i]) LoadStream(operands_[i], piece, memory, scratch.operands[i].data());
+        scratch.loaded[i] = true;
+        return {scratch.operands[i].data(), 0};
+      }
+      case Argument::kSaved0:
+        return {scratch.saved[0].data(), 0};
+      case Argument::kSaved1:
+        return {scratch.saved[1].data(), 0};
+      default:
+        return {nullptr, scratch.scalars[static_cast<size_t>(a) - static_cast<size_t>(Argument::kScalar0)]};
+    }
+  };
+  float* values = scratch.values.data();
+  const std::span<float> span(values, static_cast<size_t>(count));
+  for (const Stage& stage : stages) {
+    switch (stage.op) {
+      case StageOp::kSave0:
+      case StageOp::kSave1:
+        std::copy_n(values, count, scratch.saved[stage.op == StageOp::kSave0 ? 0 : 1].data());
+        break;
+      case StageOp::kFunction:
+        Approximate(ToNonlinear(stage.function), span);
+        break;
+      case StageOp::kReciprocal:
+        Approximate(NonlinearFunction::kReciprocal, span);
+        break;
+      case StageOp::kReciprocalSquareRoot:
+        Approximate(NonlinearFunction::kReciprocalSquareRoot, span);
+        break;
+      default:
+        kernels_->stage(stage.op, values, resolve(stage.a, stage.immediate_a), resolve(stage.b, stage.immediate_b),
+                        count);
+    }
+  }
+}
+
+void VectorEngine::RunPass(const Pass& pass, const Piece& piece, const AccumulatorRows* accumulators,
+                           int64_t accumulator_row, Scratch& scratch, uint8_t* memory) const {
+  float* values = scratch.values.data();
+  scratch.loaded.fill(false);
+  switch (pass.source) {
+    case Source::kAccumulator: {
+      AccumulatorRows rows = *accumulators;
+      rows.sums += accumulator_row * rows.stride;
+      kernels_->from_accumulators(rows, piece.rows, piece.first, piece.columns, values);
+      break;
+    }
+    case Source::kOperand0:
+      if (program_->window.combine != Combine::kNone) {
+        LoadWindow(piece, memory, scratch, values);
+      } else {
+        LoadStream(operands_[0], piece, memory, values);
+      }
+      break;
+    case Source::kRowBuffer:
+      std::copy_n(scratch.row_buffer.data() + piece.first, piece.columns, values);
+      break;
+    case Source::kConstant:
+      std::fill_n(values, piece.count(), pass.constant);
+      break;
+  }
+  RunStages(pass.stages, piece, scratch, memory);
+}
+
+void VectorEngine::RunRow(int64_t row, Scratch& scratch, uint8_t* memory) const {
+  const int64_t length = program_->length;
+  const int64_t whole_words = std::max<int64_t>(kPieceValues / lanes_, 1) * lanes_;
+  scratch.scalars.fill(0);
+  for (const Pass& pass : program_->passes) {
+    size_t tree = 1;
+    while (tree < static_cast<size_t>(lanes_)) tree *= 2;
+    scratch.partials.assign(tree + kFloatSlack, NeutralOf(pass.reduce));
+    for (int64_t first = 0; first < length; first += whole_words) {
+      const Piece piece{row, 1, first, std::min(whole_words, length - first)};
+      RunPass(pass, piece, nullptr, 0, scratch, memory);
+      const float* values = scratch.values.data();
+      if (pass.reduce != Reduce::kNone) {
+        for (int64_t n = 0; n < piece.columns; n += lanes_) {
+          kernels_->join(pass.reduce == Reduce::kMax, scratch.partials.data(), values + n,
+                         std::min<int64_t>(lanes_, piece.columns - n));
+        }
+      }
+      if (pass.to_row_buffer) std::copy_n(values, piece.columns, scratch.row_buffer.data() + first);
+      if (pass.to_memory) StoreStream(piece, scratch, memory);
+    }
+    if (pass.reduce == Reduce::kNone) continue;
+    float scalar = ReduceTree(pass.reduce, std::span<float>(scratch.partials.data(), tree));
+    for (const Stage& stage : pass.scalar_stages) {
+      const auto value_of = [&](Argument a, float immediate) {
+        return a >= Argument::kScalar0 && a <= Argument::kScalar3
+                   ? scratch.scalars[static_cast<size_t>(a) - static_cast<size_t>(Argument::kScalar0)]
+                   : immediate;
+      };
+      scalar = ApplyStage(stage, scalar, value_of(stage.a, stage.immediate_a), value_of(stage.b, stage.immediate_b));
+    }
+    scratch.scalars[pass.into] = scalar;
+  }
+}
+
+void VectorEngine::Run(int64_t first, int64_t count, const AccumulatorRows* accumulators, uint8_t* memory) const {
+  const int64_t length = program_->length;
+  if (program_->passes.size() > 1) {
+    Scratch scratch(std::max<int64_t>(kPieceValues, lanes_));
+    const bool keeps = std::any_of(program_->passes.begin(), program_->passes.end(),
+                                   [](const Pass& pass) { return pass.to_row_buffer; });
+    if (keeps) scratch.row_buffer.resize(static_cast<size_t>(length));
+    for (int64_t row = first; row < first + count; ++row) RunRow(row, scratch, memory);
+    return;
+  }
+  // One pass: nothing lives longer than a value, so pieces may hold several rows, or part of one.
+  Scratch scratch(kPieceValues);
+  const Pass& pass = program_->passes[0];
+  const int64_t rows = std::max<int64_t>(kPieceValues / length, 1);
+  const int64_t columns = std::min(length, kPieceValues);
+  for (int64_t row = 0; row < count; row += rows) {
+    for (int64_t column = 0; column < length; column += columns) {
+      const Piece piece{first + row, std::min(rows, count - row), column, std::min(columns, length - column)};
+      RunPass(pass, piece, accumulators, row, scratch, memory);
+      StoreStream(piece, scratch, memory);
+    }
+  }
+}
+
+}  // namespace kiln::systolic
