@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "fmt/format.h"
+#include "kiln/numerics/quantise.h"
 #include "kiln/support/check.h"
 
 namespace kiln::systolic {
@@ -67,10 +68,7 @@ void SetInteger(Tensor& tensor, int64_t i, int64_t value) {
 }
 
 int32_t Quantise(float value, const Binding& b) {
-  if (std::isnan(value)) return std::clamp(b.zero_point, b.low, b.high);
-  // Rounded and added in double, where both are exact for every code that does not saturate anyway.
-  const double code = std::nearbyint(static_cast<double>(value / b.scale)) + b.zero_point;
-  return static_cast<int32_t>(std::clamp(code, static_cast<double>(b.low), static_cast<double>(b.high)));
+  return static_cast<int32_t>(QuantiseToCode(value, InverseScale(b.scale), b.zero_point, {b.low, b.high}));
 }
 
 }  // namespace

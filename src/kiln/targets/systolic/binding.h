@@ -11,8 +11,8 @@
 
 namespace kiln::systolic {
 
-// Writes a tensor of binding.type and binding.shape into memory. fp32 values become codes by
-//   clamp(rne(v / scale) + zero_point, low, high), v / scale one fp32 division; NaN gives zero_point.
+// Writes a tensor of binding.type and binding.shape into memory. fp32 values become codes as
+// QuantiseToCode (numerics/quantise.h) says: clamp(rne(v * fp32(1 / scale)) + zero_point, low, high).
 // Error: another type or shape, an integer that the element cannot hold.
 Status Store(const Tensor& tensor, const Binding& binding, std::span<uint8_t> memory);
 

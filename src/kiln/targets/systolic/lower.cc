@@ -1,0 +1,473 @@
+#include "kiln/targets/systolic/lower.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "fmt/format.h"
+#include "kiln/numerics/quantise.h"
+#include "kiln/support/check.h"
+#include "kiln/targets/systolic/lowering.h"
+
+namespace kiln::systolic {
+namespace {
+
+// Whether a bias of the convolution's or product's channels: nothing but the last axis varies.
+bool VariesAlongLastAxisOnly(const Shape& shape) {
+  for (int i = 0; i + 1 < shape.rank(); ++i) {
+    if (shape[i] != 1) return false;
+  }
+  return shape.rank() > 0;
+}
+
+// Elementary operations of a node, for host shares: multiply-accumulates, else results.
+int64_t OperationsOf(const Node& node) {
+  int64_t results = 0;
+  for (const Value* result : node.results()) {
+    if (result != nullptr && result->has_shape()) results += result->shape().NumElements();
+  }
+  if (!node.info().Has(kMacs)) return results;
+  const Value* a = node.operand(0);
+  const Value* b = node.operand(1);
+  if (a == nullptr || b == nullptr || !a->has_shape() || !b->has_shape()) return results;
+  if (node.op() == Op::kConv || node.op() == Op::kConvTranspose) {
+    if (b->shape().rank() < 2 || b->shape()[0] == 0) return results;
+    const int64_t per_place = b->shape().NumElements() / b->shape()[0];
+    return per_place * (node.op() == Op::kConv ? results : a->shape().NumElements());
+  }
+  if (a->shape().rank() == 0) return results;
+  const bool transposed = node.op() == Op::kGemm && node.attributes().Int("transA", 0) != 0;
+  return results * a->shape()[transposed ? 0 : a->shape().rank() - 1];
+}
+
+int64_t MacsOf(const Node& node) { return node.info().Has(kMacs) ? OperationsOf(node) : 0; }
+
+bool IsMove(Op op) {
+  switch (op) {
+    case Op::kTranspose:
+    case Op::kReshape:
+    case Op::kFlatten:
+    case Op::kSqueeze:
+    case Op::kUnsqueeze:
+    case Op::kIdentity:
+    case Op::kDropout:
+    case Op::kExpand:
+    case Op::kSlice:
+    case Op::kSplit:
+    case Op::kGather:
+    case Op::kConcat:
+    case Op::kPad:
+    case Op::kResize:
+    case Op::kTile:
+    case Op::kDepthToSpace:
+    case Op::kSpaceToDepth:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::string DescribeGroupName(const std::vector<const Node*>& nodes) {
+  std::string name;
+  for (const Node* node : nodes) {
+    if (node->name().empty()) continue;
+    name += name.empty() ? "" : "+";
+    name += node->name();
+  }
+  return name;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Planning
+
+Group Lowering::PlanNode(const Node& node) {
+  Group group;
+  group.anchor = &node;
+  group.nodes = {&node};
+  const auto follow = [&](Group::Kind kind, int first_operand, int reserved_stages) {
+    group.kind = kind;
+    group.chain.first_operand = first_operand;
+    group.result =
+        AppendFollowers(graph_, group.result, config_, reserved_stages, taken_, &group.chain);
+    group.nodes.insert(group.nodes.end(), group.chain.nodes.begin(), group.chain.nodes.end());
+  };
+  const auto host = [&](std::string reason) {
+    group.kind = Group::Kind::kHost;
+    group.reason = std::move(reason);
+  };
+  if (IsMove(node.op())) {
+    group.kind = Group::Kind::kMove;
+    return group;
+  }
+  group.result = node.result();
+  if (group.result == nullptr || group.result->element() != ElementType::kFloat32) {
+    host(fmt::format("{} of other elements than fp32", node.info().text));
+    return group;
+  }
+  switch (node.op()) {
+    case Op::kConv:
+    case Op::kMatMul:
+    case Op::kGemm: {
+      const bool last_axis_is_channels = node.op() != Op::kConv || node.attributes().String("layout", "nchw") == "nhwc";
+      while (last_axis_is_channels && !IsGraphOutput(graph_, group.result) && group.result->users().size() == 1) {
+        const Node* next = group.result->users()[0];
+        if (next->op() != Op::kAdd || taken_.contains(next)) break;
+        const Value* other = next->operand(next->operand(0) == group.result ? 1 : 0);
+        if (!other->is_constant() || other->element() != ElementType::kFloat32) break;
+        if (!VariesAlongLastAxisOnly(other->shape()) && other->constant().size() != 1) break;
+        if (next->result()->shape() != group.result->shape()) break;
+        group.bias.push_back(other);
+        group.nodes.push_back(next);
+        group.result = next->result();
+      }
+      follow(Group::Kind::kMatrix, 0, 0);
+      return group;
+    }
+    case Op::kMaxPool:
+    case Op::kAveragePool:
+    case Op::kGlobalAveragePool:
+    case Op::kGlobalMaxPool:
+      follow(Group::Kind::kPool, 1, 0);
+      return group;
+    case Op::kReduceMean:
+    case Op::kReduceSum:
+    case Op::kReduceMax:
+      follow(Group::Kind::kReduce, 1, 0);
+      return group;
+    case Op::kSoftmax:
+    case Op::kLogSoftmax:
+      follow(Group::Kind::kSoftmax, 1, 2);
+      return group;
+    case Op::kLayerNormalization:
+      follow(Group::Kind::kLayerNorm, 3, 3);
+      return group;
+    default:
+      break;
+  }
+  // Element-wise: the first operand that is no constant and from which the node can be reached.
+  for (const Value* operand : node.operands()) {
+    if (operand == nullptr || operand->is_constant()) continue;
+    Chain chain;
+    chain.first_operand = 1;
+    if (!Append(node, operand, config_, 0, &chain)) continue;
+    group.base = operand;
+    group.chain = std::move(chain);
+    group.nodes.clear();
+    follow(Group::Kind::kElementwise, 1, 0);
+    return group;
+  }
+  host(fmt::format("the vector unit has no {}", node.info().text));
+  return group;
+}
+
+void Lowering::Plan() {
+  for (const auto& node : graph_.nodes()) {
+    if (taken_.contains(node.get())) continue;
+    Group group = PlanNode(*node);
+    for (const Node* member : group.nodes) {
+      taken_.insert(member);
+      group_of_[member] = static_cast<int>(groups_.size());
+    }
+    groups_.push_back(std::move(group));
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Values
+
+int Lowering::NewBuffer(std::string name, int64_t bytes) {
+  out_.buffers.push_back({std::move(name), bytes, false, {}});
+  return static_cast<int>(out_.buffers.size()) - 1;
+}
+
+int Lowering::NewConstant(std::string name, std::vector<uint8_t> data) {
+  const int64_t bytes = std::ssize(data);
+  out_.buffers.push_back({std::move(name), bytes, true, std::move(data)});
+  return static_cast<int>(out_.buffers.size()) - 1;
+}
+
+StatusOr<View> Lowering::ConstantView(const Value* value) {
+  if (const auto it = views_.find(value); it != views_.end()) return it->second;
+  const Tensor& tensor = value->constant();
+  if (tensor.type() != ElementType::kFloat32) {
+    return UnsupportedAt("", "", fmt::format("a constant of type {}", NameOf(tensor.type())), "");
+  }
+  // A constant with one scale is held as codes, any other in fp32.
+  Encoding encoding;
+  if (auto annotated = EncodingOf(*value); annotated.ok()) encoding = *annotated;
+  std::vector<uint8_t> data(static_cast<size_t>(tensor.size() * BytesOf(encoding.element)));
+  const auto values = tensor.data<float>();
+  if (encoding.is_float()) {
+    std::memcpy(data.data(), values.data(), data.size());
+  } else {
+    const float inverse = InverseScale(encoding.scale);
+    const size_t bytes = static_cast<size_t>(BytesOf(encoding.element));
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto code = static_cast<uint32_t>(
+          QuantiseToCode(values[i], inverse, encoding.zero_point, {encoding.low, encoding.high}));
+      for (size_t b = 0; b < bytes; ++b) data[i * bytes + b] = static_cast<uint8_t>(code >> (8 * b));
+    }
+  }
+  const View view = DenseView(NewConstant(value->name(), std::move(data)), tensor.shape(), encoding);
+  views_[value] = view;
+  return view;
+}
+
+StatusOr<View> Lowering::ViewOf(const Value* value) {
+  if (value->is_constant()) return ConstantView(value);
+  return views_.at(value);
+}
+
+View Lowering::ResultView(const Value* value) {
+  if (const auto it = planned_.find(value); it != planned_.end()) return it->second;
+  const Encoding& encoding = EncodingFor(value);
+  View view;
+  const Node* user = value->users().size() == 1 && !IsGraphOutput(graph_, value) ? value->users()[0] : nullptr;
+  if (user != nullptr && user->num_results() == 1 && user->result() != nullptr &&
+      encoding.SameCodes(EncodingFor(user->result()))) {
+    const Value* result = user->result();
+    if (user->op() == Op::kTranspose) {
+      const std::vector<int64_t> perm = user->attributes().Ints("perm");
+      const int64_t last = std::ssize(perm) - 1;
+      // Only where the innermost axis stays: elements of a word should leave together.
+      if (last >= 0 && perm[static_cast<size_t>(last)] == last) {
+        std::vector<int64_t> inverse(perm.size());
+        for (size_t i = 0; i < perm.size(); ++i) inverse[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+        view = Transposed(ResultView(result), inverse);
+      }
+    } else if (user->op() == Op::kReshape || user->op() == Op::kFlatten || user->op() == Op::kSqueeze ||
+               user->op() == Op::kUnsqueeze) {
+      if (auto reshaped = Reshaped(ResultView(result), value->shape().dims())) view = *reshaped;
+    } else if (user->op() == Op::kConcat && user->operands().size() > 1) {
+      const int rank = result->shape().rank();
+      int64_t axis = user->attributes().Int("axis", 0);
+      if (axis < 0) axis += rank;
+      int64_t start = 0;
+      for (const Value* operand : user->operands()) {
+        if (operand == value) break;
+        start += operand->shape()[static_cast<int>(axis)];
+      }
+      view = Sliced(ResultView(result), static_cast<int>(axis), start, 1, value->shape()[static_cast<int>(axis)]);
+    }
+  }
+  if (view.buffer < 0) {
+    const int64_t bytes = value->shape().NumElements() * BytesOf(encoding.element);
+    view = DenseView(NewBuffer(value->name(), bytes), value->shape(), encoding);
+  }
+  view.encoding = encoding;
+  planned_[value] = view;
+  return view;
+}
+
+Kernel Lowering::NewKernel(const Group& group, std::string_view unit, std::string operation) const {
+  Kernel kernel;
+  kernel.info.name = DescribeGroupName(group.nodes);
+  for (const Node* node : group.nodes) {
+    kernel.info.source_nodes.push_back(node->name());
+    kernel.info.macs += MacsOf(*node);
+    kernel.info.operations += OperationsOf(*node);
+  }
+  kernel.info.unit = unit;
+  kernel.info.operation = std::move(operation);
+  return kernel;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The host
+
+Status Lowering::AddHostNode(const Group& group) {
+  // What reaches the group through a view of a waiting node's result is there only once that node has run.
+  std::unordered_set<const Node*> members(group.nodes.begin(), group.nodes.end());
+  std::unordered_set<int> waiting;
+  for (const Group& earlier : host_) {
+    members.insert(earlier.nodes.begin(), earlier.nodes.end());
+    for (const Node* node : earlier.nodes) {
+      for (const Value* result : node->results()) {
+        if (result != nullptr) waiting.insert(views_.at(result).buffer);
+      }
+    }
+  }
+  for (const Node* node : group.nodes) {
+    for (const Value* operand : node->operands()) {
+      if (operand == nullptr || operand->is_constant() || members.contains(operand->producer())) continue;
+      if (waiting.contains(views_.at(operand).buffer)) {
+        KILN_RETURN_IF_ERROR(FlushHost());
+        break;
+      }
+    }
+  }
+  for (const Node* node : group.nodes) {
+    for (const Value* result : node->results()) {
+      if (result != nullptr) views_[result] = ResultView(result);
+    }
+  }
+  host_.push_back(group);
+  return OkStatus();
+}
+
+Status Lowering::FlushHost() {
+  if (host_.empty()) return OkStatus();
+  Group merged;
+  std::vector<std::string> reasons;
+  for (const Group& group : host_) {
+    merged.nodes.insert(merged.nodes.end(), group.nodes.begin(), group.nodes.end());
+    if (std::find(reasons.begin(), reasons.end(), group.reason) == reasons.end()) reasons.push_back(group.reason);
+  }
+  host_.clear();
+  const std::unordered_set<const Node*> members(merged.nodes.begin(), merged.nodes.end());
+
+  Graph graph(graph_.name());
+  auto work = std::make_unique<HostWork>();
+  std::unordered_map<const Value*, Value*> copies;
+  std::string operation;
+  // Groups stand in the graph's order, but a node fused early may stand after one of a later group.
+  std::vector<const Node*> ordered;
+  for (const auto& node : graph_.nodes()) {
+    if (members.contains(node.get())) ordered.push_back(node.get());
+  }
+  for (const Node* node : ordered) {
+    for (const Value* operand : node->operands()) {
+      if (operand == nullptr || copies.contains(operand)) continue;
+      if (operand->is_constant()) {
+        copies[operand] = graph.AddConstant(operand->name(), operand->constant());
+      } else {
+        copies[operand] = graph.AddInput(operand->name(), operand->type());
+        work->inputs.push_back(views_.at(operand));
+      }
+    }
+    std::vector<Value*> operands;
+    for (const Value* operand : node->operands()) operands.push_back(operand == nullptr ? nullptr : copies.at(operand));
+    std::vector<std::string> names;
+    for (const Value* result : node->results()) names.push_back(result == nullptr ? "" : result->name());
+    Node* copy = graph.AddNode(node->op(), node->name(), operands, names, node->attributes());
+    operation += (operation.empty() ? "" : " + ") + std::string(node->info().text);
+    for (int i = 0; i < node->num_results(); ++i) {
+      if (node->result(i) == nullptr) continue;
+      graph.SetType(copy->result(i), node->result(i)->type());
+      copies[node->result(i)] = copy->result(i);
+    }
+  }
+  for (const Node* node : ordered) {
+    for (const Value* result : node->results()) {
+      if (result == nullptr) continue;
+      const bool leaves = IsGraphOutput(graph_, result) ||
+                          std::any_of(result->users().begin(), result->users().end(),
+                                      [&](const Node* user) { return !members.contains(user); });
+      if (!leaves) continue;
+      graph.MarkOutput(copies.at(result));
+      work->outputs.push_back(views_.at(result));
+    }
+  }
+  Kernel kernel = NewKernel(merged, "host", operation);
+  for (const std::string& reason : reasons) kernel.info.host_reason += (kernel.info.host_reason.empty() ? "" : "; ") + reason;
+  work->graph = std::make_shared<const Graph>(std::move(graph));
+  kernel.host_work = std::move(work);
+  out_.kernels.push_back(std::move(kernel));
+  return OkStatus();
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+Status Lowering::Emit(const Group& group) {
+  StatusOr<Kernel> kernel = absl::UnimplementedError(group.reason);
+  switch (group.kind) {
+    case Group::Kind::kMatrix:
+      kernel = EmitMatrix(group);
+      break;
+    case Group::Kind::kPool:
+      kernel = EmitPool(group);
+      break;
+    case Group::Kind::kReduce:
+      kernel = EmitReduce(group);
+      break;
+    case Group::Kind::kSoftmax:
+      kernel = EmitSoftmax(group);
+      break;
+    case Group::Kind::kLayerNorm:
+      kernel = EmitLayerNorm(group);
+      break;
+    case Group::Kind::kElementwise:
+      kernel = EmitElementwise(group);
+      break;
+    case Group::Kind::kMove:
+      kernel = EmitMove(group);
+      break;
+    case Group::Kind::kHost:
+      break;
+  }
+  if (kernel.ok()) {
+    if (kernel->works.empty()) return OkStatus();  // nothing but views
+    KILN_RETURN_IF_ERROR(FlushHost());
+    out_.kernels.push_back(std::move(kernel).value());
+    return OkStatus();
+  }
+  if (kernel.status().code() != StatusCode::kUnimplemented) return kernel.status();
+  const std::string reason = MessageOf(kernel.status());
+  if (!options_.host_fallback) {
+    return UnsupportedAt(graph_.source(), group.anchor->Describe(), reason, "allow host fallback or change the network");
+  }
+  Group host = group;
+  host.reason = reason;
+  return AddHostNode(host);
+}
+
+StatusOr<Lowered> Lowering::Run() {
+  for (const Value* value : graph_.Values()) {
+    if (!value->has_shape() || !value->shape().IsKnown()) {
+      return ErrorAt(graph_.source(), fmt::format("value '{}'", value->name()), "has no known shape",
+                     "give the shapes of all inputs, batch 1");
+    }
+    if (value->is_constant()) continue;
+    auto encoding = EncodingOf(*value);
+    if (!encoding.ok()) return WithContext(graph_.source(), encoding.status());
+    encodings_[value] = *encoding;
+  }
+  Plan();
+
+  for (const Value* input : graph_.inputs()) {
+    // An input that is transposed first thing is stored that way by whoever writes it.
+    const Node* first = input->users().empty() ? nullptr : input->users()[0];
+    View view;
+    if (first != nullptr && first->op() == Op::kTranspose && first->num_results() == 1 &&
+        EncodingFor(input).SameCodes(EncodingFor(first->result()))) {
+      const std::vector<int64_t> perm = first->attributes().Ints("perm");
+      if (static_cast<int>(perm.size()) == input->shape().rank()) {
+        std::vector<int64_t> inverse(perm.size());
+        for (size_t i = 0; i < perm.size(); ++i) inverse[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+        view = Transposed(ResultView(first->result()), inverse);
+        view.encoding = EncodingFor(input);
+      }
+    }
+    if (view.buffer < 0) {
+      const Encoding& encoding = EncodingFor(input);
+      const int64_t bytes = input->shape().NumElements() * BytesOf(encoding.element);
+      view = DenseView(NewBuffer(input->name(), bytes), input->shape(), encoding);
+    }
+    views_[input] = view;
+    out_.inputs.push_back(view);
+    out_.input_names.push_back(input->name());
+  }
+
+  // A group is emitted where its last node stands: all that it reads has been emitted by then.
+  std::vector<int> pending(groups_.size());
+  for (size_t g = 0; g < groups_.size(); ++g) pending[g] = static_cast<int>(groups_[g].nodes.size());
+  for (const auto& node : graph_.nodes()) {
+    const size_t g = static_cast<size_t>(group_of_.at(node.get()));
+    if (--pending[g] > 0) continue;
+    KILN_RETURN_IF_ERROR(Emit(groups_[g]));
+  }
+  KILN_RETURN_IF_ERROR(FlushHost());
+  for (const Value* output : graph_.outputs()) {
+    KILN_ASSIGN_OR_RETURN(View view, ViewOf(output));
+    out_.outputs.push_back(view);
+    out_.output_names.push_back(output->name());
+  }
+  return std::move(out_);
+}
+
+StatusOr<Lowered> Lower(const Graph& graph, const Config& config, const CompileOptions& options) {
+  return Lowering(graph, config, options).Run();
+}
+
+}  // namespace kiln::systolic

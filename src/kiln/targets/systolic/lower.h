@@ -1,0 +1,79 @@
+// From a graph to kernels: which nodes run together on which unit, as instructions that have no addresses and no tiling
+// yet. Expects a graph that went through the standard and layout pipelines (passes/pipeline.h).
+//
+//   convolution, product   + constant bias + residual + activation ... in one matrix or depthwise instruction
+//   pool, reduction, soft-max, layer normalisation, element-wise chains   vector instructions
+//   transposition, slice, reshape, ...   strides where they suffice, copies where not
+//   everything else   the host, in fp32, with the reason
+//
+// A value inside a kernel is never rounded to its annotation: only what leaves a kernel is.
+#ifndef KILN_TARGETS_SYSTOLIC_LOWER_H_
+#define KILN_TARGETS_SYSTOLIC_LOWER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kiln/ir/graph.h"
+#include "kiln/targets/interface/accelerator.h"
+#include "kiln/targets/systolic/config.h"
+#include "kiln/targets/systolic/isa.h"
+#include "kiln/targets/systolic/view.h"
+
+namespace kiln::systolic {
+
+// A stretch of memory, not placed yet.
+struct Buffer {
+  std::string name;
+  int64_t bytes = 0;
+  bool constant = false;
+  std::vector<uint8_t> data;  // of a constant
+};
+
+// Where an address of an instruction points to.
+struct Place {
+  int buffer = -1;
+  int64_t offset = 0;
+};
+
+// Constant weights as codes: [batches][taps * channels][out_channels], taps and channels in the order (ky, kx, c).
+// Depthwise: [taps][channels].
+struct WeightCodes {
+  int64_t batches = 1, rows = 1, columns = 1;
+  std::vector<int8_t> codes;
+};
+
+// An instruction before its addresses are known, with what its addresses stand for.
+struct Work {
+  Instruction instruction;
+  Place input, weights, parameters;          // matrix, depthwise
+  std::shared_ptr<const WeightCodes> codes;  // constant weights, to be tiled; then `weights` is set by the codegen
+  std::vector<Place> operands;
+  Place output;
+};
+
+struct HostWork {
+  std::shared_ptr<const Graph> graph;
+  std::vector<View> inputs, outputs;
+};
+
+struct Kernel {
+  KernelInfo info;
+  std::vector<Work> works;              // on the accelerator
+  std::unique_ptr<HostWork> host_work;  // else
+};
+
+struct Lowered {
+  std::vector<Buffer> buffers;
+  std::vector<Kernel> kernels;  // in order
+  std::vector<View> inputs, outputs;
+  std::vector<std::string> input_names, output_names;
+};
+
+// Errors: an unknown shape, an annotation that the family cannot hold; with options.host_fallback false, the first node
+// that the host would have to run.
+StatusOr<Lowered> Lower(const Graph& graph, const Config& config, const CompileOptions& options);
+
+}  // namespace kiln::systolic
+
+#endif  // KILN_TARGETS_SYSTOLIC_LOWER_H_

@@ -1,0 +1,346 @@
+// Operators that move data: views where strides can say it, copies where not.
+#include <algorithm>
+#include <cmath>
+
+#include "fmt/format.h"
+#include "kiln/ir/indexing.h"
+#include "kiln/support/check.h"
+#include "kiln/targets/systolic/lowering.h"
+
+namespace kiln::systolic {
+namespace {
+
+constexpr int64_t kMaxPieces = 64;  // copies that a gather may fall into
+
+Status ToHost(std::string reason) { return absl::UnimplementedError(reason); }
+
+// The integers of a constant operand; nullopt when it is not there or not constant.
+std::optional<std::vector<int64_t>> IntsOf(const Value* value) {
+  if (value == nullptr || !value->is_constant() || !IsInteger(value->element())) return std::nullopt;
+  return value->constant().ToInts();
+}
+
+StatusOr<View> SliceView(const Node& node, const View& x) {
+  const auto starts = IntsOf(node.operand(1)), ends = IntsOf(node.operand(2));
+  if (!starts.has_value() || !ends.has_value()) return ToHost("the slice's bounds are not constant");
+  std::vector<int64_t> axes(starts->size()), steps(starts->size(), 1);
+  for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int64_t>(i);
+  for (const auto& [operand, values] : {std::pair{3, &axes}, {4, &steps}}) {
+    if (node.operand(operand) == nullptr) continue;
+    const auto given = IntsOf(node.operand(operand));
+    if (!given.has_value()) return ToHost("the slice's axes or steps are not constant");
+    *values = *given;
+  }
+  if (ends->size() != starts->size() || axes.size() != starts->size() || steps.size() != starts->size()) {
+    return ToHost("the slice's bounds differ in number");
+  }
+  View view = x;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = NormaliseAxis(axes[i], view.rank());
+    if (!axis.has_value() || steps[i] == 0) return ToHost("the slice's axes or steps are out of range");
+    const SliceRange range = ResolveSlice(view.shape[static_cast<size_t>(*axis)], (*starts)[i], (*ends)[i], steps[i]);
+    view = Sliced(view, *axis, range.start, range.step, range.count);
+  }
+  return view;
+}
+
+// Every axis of length 1 put between the others: [a, b] -> [1, a, 1, b].
+View WithRepeats(const View& view) {
+  View out = view;
+  out.shape.clear();
+  out.strides.clear();
+  for (size_t i = 0; i < view.shape.size(); ++i) {
+    out.shape.insert(out.shape.end(), {1, view.shape[i]});
+    out.strides.insert(out.strides.end(), {0, view.strides[i]});
+  }
+  return out;
+}
+
+}  // namespace
+
+StatusOr<View> Lowering::ViewThrough(const Node& node, const View& x) {
+  const Value* result = node.result();
+  switch (node.op()) {
+    case Op::kTranspose: {
+      std::vector<int64_t> perm = node.attributes().Ints("perm");
+      if (perm.empty()) {
+        for (int i = x.rank(); i-- > 0;) perm.push_back(i);
+      }
+      if (static_cast<int>(perm.size()) != x.rank()) return ToHost("a permutation of another rank");
+      return Transposed(x, perm);
+    }
+    case Op::kReshape:
+    case Op::kFlatten:
+    case Op::kSqueeze:
+    case Op::kUnsqueeze: {
+      const auto view = Reshaped(x, result->shape().dims());
+      if (!view.has_value()) return absl::FailedPreconditionError("needs a copy");
+      return *view;
+    }
+    case Op::kIdentity:
+    case Op::kDropout:
+      return x;
+    case Op::kExpand:
+      return Broadcast(x, result->shape().dims());
+    case Op::kSlice:
+      return SliceView(node, x);
+    default:
+      return ToHost(fmt::format("the vector unit has no {}", node.info().text));
+  }
+}
+
+Status Lowering::AliasOrCopy(const Node& node, int i, const View& source, Kernel* kernel) {
+  const Value* result = node.result(i);
+  if (result == nullptr) return OkStatus();
+  const Encoding& encoding = EncodingFor(result);
+  // Without an annotation of its own a value may stay as the codes that it is.
+  if (source.encoding.SameCodes(encoding) || (encoding.is_float() && encoding.type == ElementType::kFloat32)) {
+    views_[result] = source;
+    return OkStatus();
+  }
+  const View target = ResultView(result);
+  KILN_RETURN_IF_ERROR(CopyTo(source, target, &kernel->works));
+  views_[result] = target;
+  return OkStatus();
+}
+
+StatusOr<Kernel> Lowering::EmitMove(const Group& group) {
+  const Node& node = *group.anchor;
+  switch (node.op()) {
+    case Op::kConcat:
+      return EmitConcat(group);
+    case Op::kPad:
+      return EmitPad(group);
+    case Op::kSplit:
+      return EmitSplit(group);
+    case Op::kGather:
+      return EmitGather(group);
+    case Op::kResize:
+    case Op::kTile:
+    case Op::kDepthToSpace:
+    case Op::kSpaceToDepth:
+      return EmitRearrangement(group);
+    default:
+      break;
+  }
+  for (int i = 1; i < node.num_results(); ++i) {
+    if (node.result(i) != nullptr && !node.result(i)->users().empty()) return ToHost("its second result is asked for");
+  }
+  if (node.result()->shape().NumElements() == 0) return ToHost("a tensor without elements");
+  KILN_ASSIGN_OR_RETURN(View x, ViewOf(node.operand(0)));
+  Kernel kernel = NewKernel(group, "vector", fmt::format("{} @{}", node.info().text, node.result()->shape().ToString()));
+  auto view = ViewThrough(node, x);
+  if (!view.ok() && view.status().code() == StatusCode::kFailedPrecondition) {
+    // A reshape of what does not lie in row-major order: written out under its own shape, then renamed.
+    const View target = ResultView(node.result());
+    if (const auto as_source = Reshaped(target, x.shape)) {
+      View to = *as_source;
+      to.encoding = target.encoding;
+      KILN_RETURN_IF_ERROR(CopyTo(x, to, &kernel.works));
+      views_[node.result()] = target;
+      return kernel;
+    }
+    if (x.encoding.type != ElementType::kFloat32) return ToHost("integers that must be copied");
+    x = Materialise(x, node.name() + " in order", &kernel.works);
+    view = ViewThrough(node, x);
+  }
+  KILN_RETURN_IF_ERROR(view.status());
+  KILN_RETURN_IF_ERROR(AliasOrCopy(node, 0, *view, &kernel));
+  return kernel;
+}
+
+StatusOr<Kernel> Lowering::EmitSplit(const Group& group) {
+  const Node& node = *group.anchor;
+  KILN_ASSIGN_OR_RETURN(const View x, ViewOf(node.operand(0)));
+  const auto axis = NormaliseAxis(node.attributes().Int("axis", 0), x.rank());
+  if (!axis.has_value()) return ToHost("an axis beyond its rank");
+  Kernel kernel = NewKernel(group, "vector", fmt::format("split {}", Shape(x.shape).ToString()));
+  int64_t start = 0;
+  for (int i = 0; i < node.num_results(); ++i) {
+    if (node.result(i) == nullptr) return ToHost("a part of the split is not there");
+    const int64_t count = node.result(i)->shape()[*axis];
+    if (start + count > x.shape[static_cast<size_t>(*axis)]) return ToHost("parts larger than the whole");
+    KILN_RETURN_IF_ERROR(AliasOrCopy(node, i, Sliced(x, *axis, start, 1, count), &kernel));
+    start += count;
+  }
+  return kernel;
+}
+
+StatusOr<Kernel> Lowering::EmitGather(const Group& group) {
+  const Node& node = *group.anchor;
+  KILN_ASSIGN_OR_RETURN(const View x, ViewOf(node.operand(0)));
+  auto indices = IntsOf(node.operand(1));
+  if (!indices.has_value()) return ToHost("the gather's indices are not constant");
+  const int index_rank = node.operand(1)->shape().rank();
+  const auto axis = NormaliseAxis(node.attributes().Int("axis", 0), x.rank());
+  if (!axis.has_value() || index_rank > 1 || indices->empty()) return ToHost("a gather by indices of several axes");
+  const int64_t size = x.shape[static_cast<size_t>(*axis)];
+  for (int64_t& index : *indices) {
+    if (index < 0) index += size;
+    if (index < 0 || index >= size) {
+      return ErrorAt(graph_.source(), node.Describe(), fmt::format("index {} of {} places", index, size), "");
+    }
+  }
+  Kernel kernel = NewKernel(group, "vector", fmt::format("gather {} of {}", indices->size(), size));
+  const int64_t count = std::ssize(*indices);
+  const int64_t step = count > 1 ? (*indices)[1] - (*indices)[0] : 1;
+  bool even = true;
+  for (int64_t i = 1; i < count; ++i) even = even && (*indices)[static_cast<size_t>(i)] - (*indices)[static_cast<size_t>(i - 1)] == step;
+  if (even) {
+    View view = Sliced(x, *axis, (*indices)[0], step, count);
+    if (index_rank == 0) {
+      view.shape.erase(view.shape.begin() + *axis);
+      view.strides.erase(view.strides.begin() + *axis);
+    }
+    KILN_RETURN_IF_ERROR(AliasOrCopy(node, 0, view, &kernel));
+    return kernel;
+  }
+  if (count > kMaxPieces) return ToHost(fmt::format("a gather of {} places", count));
+  const View target = ResultView(node.result());
+  for (int64_t i = 0; i < count; ++i) {
+    KILN_RETURN_IF_ERROR(CopyTo(Sliced(x, *axis, (*indices)[static_cast<size_t>(i)], 1, 1), Sliced(target, *axis, i, 1, 1),
+                                &kernel.works));
+  }
+  views_[node.result()] = target;
+  return kernel;
+}
+
+StatusOr<Kernel> Lowering::EmitConcat(const Group& group) {
+  const Node& node = *group.anchor;
+  const View target = ResultView(node.result());
+  const auto axis = NormaliseAxis(node.attributes().Int("axis", 0), target.rank());
+  if (!axis.has_value()) return ToHost("an axis beyond its rank");
+  Kernel kernel = NewKernel(group, "vector", fmt::format("concat @{}", node.result()->shape().ToString()));
+  int64_t start = 0;
+  for (const Value* operand : node.operands()) {
+    const int64_t count = operand->shape()[*axis];
+    if (operand->shape().NumElements() > 0) {
+      KILN_ASSIGN_OR_RETURN(const View from, ViewOf(operand));
+      const View to = Sliced(target, *axis, start, 1, count);
+      // Most producers have written here already.
+      if (!SamePlaces(from, to)) KILN_RETURN_IF_ERROR(CopyTo(from, to, &kernel.works));
+    }
+    start += count;
+  }
+  views_[node.result()] = target;
+  return kernel;
+}
+
+StatusOr<Kernel> Lowering::EmitPad(const Group& group) {
+  const Node& node = *group.anchor;
+  KILN_ASSIGN_OR_RETURN(const View x, ViewOf(node.operand(0)));
+  if (node.attributes().String("mode", "constant") != "constant") {
+    return ToHost("padding by anything but a constant");
+  }
+  const auto pads = IntsOf(node.operand(1));
+  if (!pads.has_value()) return ToHost("the pads are not constant");
+  float fill = 0;
+  if (node.operand(2) != nullptr) {
+    if (!IsScalarConstant(node.operand(2))) return ToHost("the padding's value is not a constant in fp32");
+    fill = ScalarOf(node.operand(2));
+  }
+  if (!std::isfinite(fill)) return ToHost("the padding's value is not finite");
+  std::vector<int64_t> axes;
+  if (node.operand(3) != nullptr) {
+    const auto given = IntsOf(node.operand(3));
+    if (!given.has_value()) return ToHost("the padding's axes are not constant");
+    axes = *given;
+  } else {
+    for (int i = 0; i < x.rank(); ++i) axes.push_back(i);
+  }
+  if (pads->size() != 2 * axes.size()) return ToHost("the pads are not two an axis");
+  const size_t rank = x.shape.size();
+  std::vector<int64_t> before(rank, 0), after(rank, 0);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = NormaliseAxis(axes[i], x.rank());
+    if (!axis.has_value()) return ToHost("an axis beyond its rank");
+    before[static_cast<size_t>(*axis)] = (*pads)[i];
+    after[static_cast<size_t>(*axis)] = (*pads)[i + axes.size()];
+    if ((*pads)[i] < 0 || (*pads)[i + axes.size()] < 0) return ToHost("pads below zero");
+  }
+  const View target = ResultView(node.result());
+  Kernel kernel = NewKernel(group, "vector", fmt::format("pad @{}", node.result()->shape().ToString()));
+  // Slabs that do not overlap: whole along later axes, the inside along earlier ones.
+  View inside = target;
+  for (int axis = 0; axis < target.rank(); ++axis) {
+    const size_t a = static_cast<size_t>(axis);
+    for (const auto& [start, count] : {std::pair{int64_t{0}, before[a]}, {before[a] + x.shape[a], after[a]}}) {
+      if (count == 0) continue;
+      VectorSpec spec;
+      spec.output = Sliced(inside, axis, start, 1, count);
+      spec.passes = {FinalPass(Source::kConstant, {}, {})};
+      spec.passes[0].constant = fill;
+      KILN_RETURN_IF_ERROR(EmitVector(spec, &kernel.works));
+    }
+    inside = Sliced(inside, axis, before[a], 1, x.shape[a]);
+  }
+  KILN_RETURN_IF_ERROR(CopyTo(x, inside, &kernel.works));
+  views_[node.result()] = target;
+  return kernel;
+}
+
+StatusOr<Kernel> Lowering::EmitRearrangement(const Group& group) {
+  const Node& node = *group.anchor;
+  const Attributes& attributes = node.attributes();
+  KILN_ASSIGN_OR_RETURN(const View x, ViewOf(node.operand(0)));
+  const View target = ResultView(node.result());
+  Kernel kernel = NewKernel(group, "vector",
+                            fmt::format("{} {} -> {}", node.info().text, Shape(x.shape).ToString(),
+                                        node.result()->shape().ToString()));
+  if (target.elements() == 0) return ToHost("a tensor without elements");
+  if (node.op() == Op::kTile || node.op() == Op::kResize) {
+    if (target.rank() != x.rank()) return ToHost("a change of rank");
+    const bool resize = node.op() == Op::kResize;
+    if (resize) {
+      const std::string mode = attributes.String("mode", "nearest");
+      const std::string coordinates = attributes.String("coordinate_transformation_mode", "half_pixel");
+      const std::string nearest = attributes.String("nearest_mode", "round_prefer_floor");
+      // These pick input o / s for whole factors s.
+      const bool floors = (coordinates == "asymmetric" && nearest == "floor") ||
+                          ((coordinates == "half_pixel" || coordinates == "pytorch_half_pixel") &&
+                           (nearest == "round_prefer_floor" || nearest == "round_prefer_ceil"));
+      if (mode != "nearest" || !floors) return ToHost(fmt::format("resize {} {} {}", mode, coordinates, nearest));
+    }
+    // Split every axis of the result in (repeat, axis) for tile, (axis, repeat) for resize.
+    std::vector<int64_t> split;
+    for (size_t i = 0; i < x.shape.size(); ++i) {
+      if (target.shape[i] % x.shape[i] != 0) return ToHost("a factor that is no whole number");
+      const int64_t repeat = target.shape[i] / x.shape[i];
+      split.push_back(resize ? x.shape[i] : repeat);
+      split.push_back(resize ? repeat : x.shape[i]);
+    }
+    auto to = Reshaped(target, split);
+    if (!to.has_value()) return ToHost("a result that does not lie in order");
+    to->encoding = target.encoding;
+    View from = WithRepeats(x);
+    if (resize) {
+      for (size_t i = 0; i < from.shape.size(); i += 2) {
+        std::swap(from.shape[i], from.shape[i + 1]);
+        std::swap(from.strides[i], from.strides[i + 1]);
+      }
+    }
+    KILN_RETURN_IF_ERROR(CopyTo(Broadcast(from, split), *to, &kernel.works));
+  } else {
+    const int64_t b = attributes.Int("blocksize", 1);
+    if (x.rank() != 4 || b < 1) return ToHost("depth and space of another rank than 4");
+    const bool to_space = node.op() == Op::kDepthToSpace;
+    // Both are described from the side with the deep channels.
+    const View& deep = to_space ? x : target;
+    const View& wide = to_space ? target : x;
+    const int64_t n = deep.shape[0], c = deep.shape[1] / (b * b), h = deep.shape[2], w = deep.shape[3];
+    if (c * b * b != deep.shape[1]) return ToHost("channels that are no multiple of the block");
+    const bool column_row_depth = to_space && attributes.String("mode", "DCR") == "CRD";
+    const auto deep_split = Reshaped(deep, column_row_depth ? std::vector<int64_t>{n, c, b, b, h, w}
+                                                            : std::vector<int64_t>{n, b, b, c, h, w});
+    const auto wide_split = Reshaped(wide, std::vector<int64_t>{n, c, h, b, w, b});
+    if (!deep_split.has_value() || !wide_split.has_value()) return ToHost("axes that do not lie in order");
+    View deep_view = Transposed(*deep_split, column_row_depth ? std::vector<int64_t>{0, 1, 4, 2, 5, 3}
+                                                              : std::vector<int64_t>{0, 3, 4, 1, 5, 2});
+    const View& wide_view = *wide_split;
+    KILN_RETURN_IF_ERROR(CopyTo(to_space ? deep_view : wide_view, to_space ? wide_view : deep_view, &kernel.works));
+  }
+  views_[node.result()] = target;
+  return kernel;
+}
+
+}  // namespace kiln::systolic

@@ -1,0 +1,492 @@
+// Programs of the vector unit: element-wise chains, copies, pools, reductions, soft-max, layer normalisation.
+#include <algorithm>
+#include <limits>
+
+#include "fmt/format.h"
+#include "kiln/ir/indexing.h"
+#include "kiln/ir/window.h"
+#include "kiln/numerics/quantise.h"
+#include "kiln/support/check.h"
+#include "kiln/targets/systolic/lowering.h"
+#include "kiln/targets/systolic/timing.h"
+
+namespace kiln::systolic {
+namespace {
+
+constexpr int64_t kMaxInstructionsPerKernel = 4096;
+constexpr int64_t kMaxExtent = 1 << 22;
+
+Status ToHost(std::string reason) { return absl::UnimplementedError(reason); }
+
+// Loops in the order an instruction makes them: rows outermost first, `inner` the words' axis.
+struct Nest {
+  std::vector<Loop> unrolled;  // one instruction each
+  std::vector<Loop> outer;     // at most kOuterLoops
+  Loop inner;
+};
+
+// Puts loop `inner` innermost; what does not fit the loops of an instruction is unrolled, the smallest counts first.
+Nest NestOf(std::vector<Loop> loops, size_t inner, size_t most_outer) {
+  Nest nest;
+  nest.inner = loops[inner];
+  loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(inner));
+  while (loops.size() > most_outer) {
+    const auto smallest =
+        std::min_element(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) { return a.count < b.count; });
+    nest.unrolled.push_back(*smallest);
+    loops.erase(smallest);
+  }
+  nest.outer = std::move(loops);
+  return nest;
+}
+
+int64_t InstructionsOf(const Nest& nest) {
+  int64_t count = 1;
+  for (const Loop& loop : nest.unrolled) count *= loop.count;
+  return count;
+}
+
+// Fills loop counts and strides; stream 0 is the output, stream 1 + i operand i.
+void SetLoops(const Nest& nest, std::span<const int> slots, VectorProgram* v) {
+  const auto set = [&](Stream& stream, size_t s) {
+    for (size_t i = 0; i < nest.outer.size(); ++i) {
+      stream.outer_stride[static_cast<size_t>(slots[i])] = nest.outer[i].strides[s];
+    }
+    stream.element_stride = nest.inner.strides[s];
+  };
+  for (size_t i = 0; i < nest.outer.size(); ++i) {
+    v->outer[static_cast<size_t>(slots[i])] = static_cast<int32_t>(nest.outer[i].count);
+  }
+  v->length = static_cast<int32_t>(nest.inner.count);
+  set(v->output, 0);
+  for (size_t i = 0; i < v->operands.size(); ++i) set(v->operands[i], 1 + i);
+}
+
+// One work for each combination of the unrolled loops.
+void AppendWorks(const Nest& nest, const VectorProgram& program, const std::vector<const View*>& views,
+                 std::vector<Work>* works) {
+  const int64_t count = InstructionsOf(nest);
+  for (int64_t index = 0; index < count; ++index) {
+    Work work;
+    work.instruction.opcode = Opcode::kVector;
+    work.instruction.vector = program;
+    std::vector<int64_t> shift(views.size(), 0);
+    int64_t left = index;
+    for (const Loop& loop : nest.unrolled) {
+      for (size_t s = 0; s < shift.size(); ++s) shift[s] += left % loop.count * loop.strides[s];
+      left /= loop.count;
+    }
+    work.output = {views[0]->buffer, views[0]->offset + shift[0]};
+    for (size_t i = 1; i < views.size(); ++i) work.operands.push_back({views[i]->buffer, views[i]->offset + shift[i]});
+    works->push_back(std::move(work));
+  }
+}
+
+Stage WithScalar(StageOp op, int scalar) {
+  return {.op = op, .a = static_cast<Argument>(static_cast<int>(Argument::kScalar0) + scalar)};
+}
+Stage WithImmediate(StageOp op, float value) { return {.op = op, .a = Argument::kImmediate, .immediate_a = value}; }
+Stage Call(Function function) { return {.op = StageOp::kFunction, .function = function}; }
+
+std::string ShapeText(const std::vector<int64_t>& shape) { return Shape(shape).ToString(); }
+
+// The view with `axis` moved to the end.
+View AxisLast(const View& view, int axis) {
+  std::vector<int64_t> perm;
+  for (int i = 0; i < view.rank(); ++i) {
+    if (i != axis) perm.push_back(i);
+  }
+  perm.push_back(axis);
+  return Transposed(view, perm);
+}
+
+Window WindowOf(const PoolGeometry& g, Combine combine, const View& image) {
+  const WindowAxis &y = g.axes[0], &x = g.axes[1];
+  Window w;
+  w.combine = combine;
+  w.window_y = static_cast<int32_t>(y.kernel);
+  w.window_x = static_cast<int32_t>(x.kernel);
+  w.stride_y = static_cast<int32_t>(y.stride);
+  w.stride_x = static_cast<int32_t>(x.stride);
+  w.dilation_y = static_cast<int32_t>(y.dilation);
+  w.dilation_x = static_cast<int32_t>(x.dilation);
+  w.pad_top = static_cast<int32_t>(y.pad_begin);
+  w.pad_left = static_cast<int32_t>(x.pad_begin);
+  w.height = static_cast<int32_t>(y.input);
+  w.width = static_cast<int32_t>(x.input);
+  w.row_stride = image.strides[1];
+  w.column_stride = image.strides[2];
+  return w;
+}
+
+}  // namespace
+
+Stream StreamOf(const View& view) {
+  Stream stream;
+  stream.element = view.encoding.element;
+  if (!view.encoding.is_float()) {
+    stream.scale = view.encoding.scale;
+    stream.zero_point = view.encoding.zero_point;
+  }
+  return stream;
+}
+
+QuantiseOut QuantiseOf(const Encoding& encoding) {
+  if (encoding.is_float()) return {};
+  return {InverseScale(encoding.scale), encoding.zero_point, encoding.low, encoding.high};
+}
+
+Place PlaceOf(const View& view) { return {view.buffer, view.offset}; }
+
+std::vector<int64_t> NhwcFrom(bool nhwc) {
+  return nhwc ? std::vector<int64_t>{0, 1, 2, 3} : std::vector<int64_t>{0, 2, 3, 1};
+}
+
+Pass Lowering::FinalPass(Source source, std::vector<Stage> stages, const Chain& chain) const {
+  Pass pass;
+  pass.source = source;
+  pass.stages = std::move(stages);
+  pass.stages.insert(pass.stages.end(), chain.stages.begin(), chain.stages.end());
+  pass.to_memory = true;
+  return pass;
+}
+
+StatusOr<std::vector<View>> Lowering::ChainOperands(const Chain& chain, const View& output) {
+  std::vector<View> views;
+  for (const Value* value : chain.operands) {
+    KILN_ASSIGN_OR_RETURN(View view, ViewOf(value));
+    views.push_back(Broadcast(view, output.shape));
+  }
+  return views;
+}
+
+Status Lowering::EmitVector(const VectorSpec& spec, std::vector<Work>* works) const {
+  if (spec.output.elements() == 0) return ToHost("a tensor without elements");
+  std::vector<const View*> views = {&spec.output};
+  for (const View& operand : spec.operands) views.push_back(&operand);
+  for (const View* view : views) {
+    if (view->encoding.type != ElementType::kFloat32) return ToHost("integers that must be copied");
+  }
+  VectorProgram program;
+  program.passes = spec.passes;
+  program.output = StreamOf(spec.output);
+  program.quantise = QuantiseOf(spec.output.encoding);
+  for (const View& operand : spec.operands) program.operands.push_back(StreamOf(operand));
+
+  std::vector<Loop> loops = LoopsOver(views, spec.rows_are_last_axis);
+  if (loops.empty()) loops.push_back({1, std::vector<int64_t>(views.size(), 0)});
+  // Any loop may run along the words; the cheapest does.
+  Nest best;
+  int64_t best_cycles = std::numeric_limits<int64_t>::max();
+  for (size_t inner = spec.rows_are_last_axis ? loops.size() - 1 : 0; inner < loops.size(); ++inner) {
+    Nest nest = NestOf(loops, inner, kOuterLoops);
+    VectorProgram trial = program;
+    constexpr int kSlots[] = {0, 1, 2, 3};
+    SetLoops(nest, kSlots, &trial);
+    const int64_t cycles = VectorCycles(trial, config_) * InstructionsOf(nest);
+    if (cycles >= best_cycles) continue;
+    best_cycles = cycles;
+    best = std::move(nest);
+  }
+  for (const Loop& loop : best.outer) {
+    if (loop.count > kMaxExtent) return ToHost("an axis longer than the machine counts");
+  }
+  if (best.inner.count > kMaxExtent) return ToHost("an axis longer than the machine counts");
+  if (InstructionsOf(best) > kMaxInstructionsPerKernel) {
+    return ToHost(fmt::format("needs {} vector instructions", InstructionsOf(best)));
+  }
+  constexpr int kSlots[] = {0, 1, 2, 3};
+  SetLoops(best, kSlots, &program);
+  AppendWorks(best, program, views, works);
+  return OkStatus();
+}
+
+Status Lowering::CopyTo(const View& from, const View& to, std::vector<Work>* works) const {
+  VectorSpec spec;
+  spec.output = to;
+  spec.operands = {from};
+  spec.passes = {FinalPass(Source::kOperand0, {}, {})};
+  return EmitVector(spec, works);
+}
+
+View Lowering::Materialise(const View& view, const std::string& name, std::vector<Work>* works) {
+  const int64_t bytes = view.elements() * BytesOf(view.encoding.element);
+  const View dense = DenseView(NewBuffer(name, bytes), Shape(view.shape), view.encoding);
+  const Status status = CopyTo(view, dense, works);
+  KILN_CHECK(status.ok());  // a strided copy of codes, within the sizes that the caller has checked
+  return dense;
+}
+
+StatusOr<Kernel> Lowering::EmitElementwise(const Group& group) {
+  VectorSpec spec;
+  spec.output = ResultView(group.result);
+  KILN_ASSIGN_OR_RETURN(const View base, ViewOf(group.base));
+  spec.operands = {Broadcast(base, spec.output.shape)};
+  KILN_ASSIGN_OR_RETURN(std::vector<View> others, ChainOperands(group.chain, spec.output));
+  spec.operands.insert(spec.operands.end(), others.begin(), others.end());
+  spec.passes = {FinalPass(Source::kOperand0, {}, group.chain)};
+  Kernel kernel = NewKernel(group, "vector", group.chain.text.substr(3) + " @" + ShapeText(spec.output.shape));
+  KILN_RETURN_IF_ERROR(EmitVector(spec, &kernel.works));
+  views_[group.result] = spec.output;
+  return kernel;
+}
+
+StatusOr<Kernel> Lowering::EmitPool(const Group& group) {
+  const Node& node = *group.anchor;
+  if (node.num_results() > 1 && node.result(1) != nullptr) return ToHost("the pool's indices are asked for");
+  KILN_ASSIGN_OR_RETURN(const PoolGeometry g, ResolvePool(node, graph_.source()));
+  if (g.axes.size() != 2) return ToHost(fmt::format("a pool over {} axes", g.axes.size()));
+  const bool max = node.op() == Op::kMaxPool || node.op() == Op::kGlobalMaxPool;
+  for (const WindowAxis& axis : g.axes) {
+    for (int64_t size : {axis.input, axis.output, axis.kernel, axis.stride, axis.dilation, axis.pad_begin + 1}) {
+      if (size < 1 || size > kMaxExtent) return ToHost("the pool is larger than the machine counts");
+    }
+    const int64_t reach = (axis.output - 1) * axis.stride - axis.pad_begin + axis.Extent();
+    if (!max && g.count_include_pad && reach > axis.input + axis.pad_end) {
+      return ToHost("an average whose last window reaches beyond the padding");
+    }
+    if (axis.pad_begin >= axis.Extent() || (axis.output - 1) * axis.stride - axis.pad_begin >= axis.input) {
+      return ToHost("a window that holds nothing but padding");
+    }
+    // With dilation a window may step over the whole image.
+    if (axis.dilation > axis.input) return ToHost("a dilation larger than the image");
+  }
+  const std::vector<int64_t> to_nhwc = NhwcFrom(g.nhwc);
+  KILN_ASSIGN_OR_RETURN(View input, ViewOf(node.operand(0)));
+  input = Transposed(input, to_nhwc);
+  const View result = ResultView(group.result);
+  KILN_ASSIGN_OR_RETURN(std::vector<View> operands, ChainOperands(group.chain, result));
+  View output = Transposed(result, to_nhwc);
+  output.encoding = result.encoding;
+
+  Work work;
+  work.instruction.opcode = Opcode::kVector;
+  VectorProgram& v = work.instruction.vector;
+  v.window = WindowOf(g, max ? Combine::kMax : Combine::kSum, input);
+  v.window.average = !max;
+  v.window.divide_by_valid = !max && !g.count_include_pad;
+  v.outer = {static_cast<int32_t>(g.batch), static_cast<int32_t>(g.axes[0].output),
+             static_cast<int32_t>(g.axes[1].output), 1};
+  v.length = static_cast<int32_t>(g.channels);
+  const auto stream = [&](const View& view, bool windowed) {
+    Stream s = StreamOf(view);
+    s.outer_stride = {view.strides[0], windowed ? 0 : view.strides[1], windowed ? 0 : view.strides[2], 0};
+    s.element_stride = view.strides[3];
+    return s;
+  };
+  v.operands.push_back(stream(input, true));
+  work.operands.push_back(PlaceOf(input));
+  for (View& operand : operands) {
+    operand = Transposed(operand, to_nhwc);
+    v.operands.push_back(stream(operand, false));
+    work.operands.push_back(PlaceOf(operand));
+  }
+  v.passes = {FinalPass(Source::kOperand0, {}, group.chain)};
+  v.output = stream(output, false);
+  v.quantise = QuantiseOf(output.encoding);
+  work.output = PlaceOf(output);
+  std::string operation =
+      fmt::format("{} pool {}x{} /{} @{}x{}x{}", max ? "max" : "average", g.axes[0].kernel, g.axes[1].kernel,
+                  g.axes[0].stride, g.axes[0].output, g.axes[1].output, g.channels);
+  Kernel kernel = NewKernel(group, "vector", operation + group.chain.text);
+  kernel.works.push_back(std::move(work));
+  views_[group.result] = result;
+  return kernel;
+}
+
+// A reduction is a pool whose window is everything that is reduced; what stays are batches, a free loop and the words.
+StatusOr<Kernel> Lowering::EmitReduce(const Group& group) {
+  const Node& node = *group.anchor;
+  KILN_ASSIGN_OR_RETURN(const View input, ViewOf(node.operand(0)));
+  const int rank = input.rank();
+  std::vector<int64_t> axes = node.attributes().Ints("axes");
+  if (node.operand(1) != nullptr) {
+    if (!node.operand(1)->is_constant()) return ToHost("the axes of the reduction are not constant");
+    axes = node.operand(1)->constant().ToInts();
+  }
+  if (axes.empty() && node.attributes().Int("noop_with_empty_axes", 0) != 0) return ToHost("a reduction over no axis");
+  std::vector<bool> reduced(static_cast<size_t>(rank), axes.empty());
+  for (int64_t axis : axes) {
+    const auto normal = NormaliseAxis(axis, rank);
+    if (!normal.has_value()) return ErrorAt(graph_.source(), node.Describe(), fmt::format("axis {} of rank {}", axis, rank), "");
+    reduced[static_cast<size_t>(*normal)] = true;
+  }
+  // Views of what stays and of what goes.
+  const View result = ResultView(group.result);
+  KILN_ASSIGN_OR_RETURN(std::vector<View> others, ChainOperands(group.chain, result));
+  const bool keep = node.attributes().Int("keepdims", 1) != 0;
+  const auto without = [&](const View& view, bool has_reduced_axes) {
+    View out = view;
+    out.shape.clear();
+    out.strides.clear();
+    for (size_t i = 0, at = 0; i < reduced.size(); ++i) {
+      if (reduced[i] && !has_reduced_axes) continue;
+      if (!reduced[i]) {
+        out.shape.push_back(view.shape[at]);
+        out.strides.push_back(view.strides[at]);
+      }
+      ++at;
+    }
+    return out;
+  };
+  View kept = without(input, true), gone = input;
+  gone.shape.clear();
+  gone.strides.clear();
+  for (size_t i = 0; i < reduced.size(); ++i) {
+    if (!reduced[i]) continue;
+    gone.shape.push_back(input.shape[i]);
+    gone.strides.push_back(input.strides[i]);
+  }
+  std::vector<View> stores = {without(result, keep), kept};
+  for (const View& other : others) stores.push_back(without(other, keep));
+  std::vector<const View*> views;
+  for (const View& view : stores) views.push_back(&view);
+  if (stores[0].elements() == 0 || gone.elements() == 0) return ToHost("a tensor without elements");
+
+  const View* gone_views[] = {&gone};
+  std::vector<Loop> window = LoopsOver(gone_views, false);
+  if (window.size() > 2) return ToHost("a reduction over axes that do not lie together");
+  while (window.size() < 2) window.insert(window.begin(), Loop{1, {0}});
+  std::vector<Loop> loops = LoopsOver(views, false);
+  if (loops.empty()) loops.push_back({1, std::vector<int64_t>(views.size(), 0)});
+
+  VectorProgram program;
+  program.output = StreamOf(stores[0]);
+  program.quantise = QuantiseOf(result.encoding);
+  for (size_t i = 1; i < stores.size(); ++i) program.operands.push_back(StreamOf(stores[i]));
+  program.passes = {FinalPass(Source::kOperand0, {}, group.chain)};
+  Window& w = program.window;
+  w.combine = node.op() == Op::kReduceMax ? Combine::kMax : Combine::kSum;
+  w.average = node.op() == Op::kReduceMean;
+  w.window_y = w.height = static_cast<int32_t>(window[0].count);
+  w.window_x = w.width = static_cast<int32_t>(window[1].count);
+  w.row_stride = window[0].strides[0];
+  w.column_stride = window[1].strides[0];
+
+  constexpr int kSlots[] = {0, 3};  // loops 1 and 2 are the window's
+  Nest best;
+  VectorProgram best_program;
+  int64_t best_cycles = std::numeric_limits<int64_t>::max();
+  for (size_t inner = 0; inner < loops.size(); ++inner) {
+    Nest nest = NestOf(loops, inner, 2);
+    VectorProgram trial = program;
+    SetLoops(nest, kSlots, &trial);
+    const int64_t cycles = VectorCycles(trial, config_) * InstructionsOf(nest);
+    if (cycles >= best_cycles) continue;
+    best_cycles = cycles;
+    best = std::move(nest);
+    best_program = std::move(trial);
+  }
+  if (InstructionsOf(best) > kMaxInstructionsPerKernel) {
+    return ToHost(fmt::format("needs {} vector instructions", InstructionsOf(best)));
+  }
+  Kernel kernel = NewKernel(group, "vector",
+                            fmt::format("{} {} -> {}{}", node.info().text, ShapeText(input.shape),
+                                        ShapeText(result.shape), group.chain.text));
+  AppendWorks(best, best_program, views, &kernel.works);
+  views_[group.result] = result;
+  return kernel;
+}
+
+StatusOr<Kernel> Lowering::EmitSoftmax(const Group& group) {
+  const Node& node = *group.anchor;
+  KILN_ASSIGN_OR_RETURN(View input, ViewOf(node.operand(0)));
+  const auto axis = NormaliseAxis(node.attributes().Int("axis", -1), input.rank());
+  if (!axis.has_value()) return ErrorAt(graph_.source(), node.Describe(), "its axis is beyond its rank", "");
+  const int64_t length = input.shape[static_cast<size_t>(*axis)];
+  const int64_t limit = int64_t{config_.vector_row_buffer_words} * config_.lanes();
+  if (length > limit) return ToHost(fmt::format("rows of {} elements; the row buffer holds {}", length, limit));
+  const View result = ResultView(group.result);
+  VectorSpec spec;
+  spec.output = AxisLast(result, *axis);
+  spec.operands = {AxisLast(input, *axis)};
+  KILN_ASSIGN_OR_RETURN(std::vector<View> others, ChainOperands(group.chain, result));
+  for (const View& other : others) spec.operands.push_back(AxisLast(other, *axis));
+  spec.rows_are_last_axis = true;
+
+  const bool logarithm = node.op() == Op::kLogSoftmax;
+  Pass maximum;
+  maximum.source = Source::kOperand0;
+  maximum.reduce = Reduce::kMax;
+  maximum.into = 0;
+  maximum.to_row_buffer = true;
+  Pass sum;
+  sum.source = Source::kRowBuffer;
+  sum.stages = {WithScalar(StageOp::kSubtract, 0), Call(Function::kExp)};
+  sum.reduce = Reduce::kSum;
+  sum.into = 1;
+  sum.to_row_buffer = !logarithm;
+  sum.scalar_stages = {logarithm ? Call(Function::kLog) : Stage{.op = StageOp::kReciprocal}};
+  std::vector<Stage> last = logarithm ? std::vector<Stage>{WithScalar(StageOp::kSubtract, 0), WithScalar(StageOp::kSubtract, 1)}
+                                      : std::vector<Stage>{WithScalar(StageOp::kMultiply, 1)};
+  if (config_.vector_stages < 2) return ToHost("the vector unit has fewer than 2 stages");
+  spec.passes = {maximum, sum, FinalPass(Source::kRowBuffer, last, group.chain)};
+  Kernel kernel = NewKernel(group, "vector", fmt::format("{} {}{}", node.info().text, ShapeText(input.shape), group.chain.text));
+  KILN_RETURN_IF_ERROR(EmitVector(spec, &kernel.works));
+  views_[group.result] = result;
+  return kernel;
+}
+
+StatusOr<Kernel> Lowering::EmitLayerNorm(const Group& group) {
+  const Node& node = *group.anchor;
+  for (int i = 1; i < node.num_results(); ++i) {
+    if (node.result(i) != nullptr) return ToHost("mean and deviation of the normalisation are asked for");
+  }
+  KILN_ASSIGN_OR_RETURN(View input, ViewOf(node.operand(0)));
+  const auto axis = NormaliseAxis(node.attributes().Int("axis", -1), input.rank());
+  if (!axis.has_value()) return ErrorAt(graph_.source(), node.Describe(), "its axis is beyond its rank", "");
+  int64_t length = 1;
+  for (int i = *axis; i < input.rank(); ++i) length *= input.shape[static_cast<size_t>(i)];
+  const int64_t limit = int64_t{config_.vector_row_buffer_words} * config_.lanes();
+  if (length > limit) return ToHost(fmt::format("rows of {} elements; the row buffer holds {}", length, limit));
+  if (config_.vector_stages < 3) return ToHost("the vector unit has fewer than 3 stages");
+  if (length == 0) return ToHost("a tensor without elements");
+
+  // Normalised axes as one.
+  std::vector<int64_t> rows(input.shape.begin(), input.shape.begin() + *axis);
+  rows.push_back(length);
+  const View result = ResultView(group.result);
+  const auto source = Reshaped(input, rows);
+  const auto target = Reshaped(result, rows);
+  if (!source.has_value() || !target.has_value()) return ToHost("normalised axes that do not lie together");
+  VectorSpec spec;
+  spec.output = *target;
+  spec.operands = {*source};
+  spec.rows_are_last_axis = true;
+  Stage affine{.op = StageOp::kFma, .a = Argument::kImmediate, .b = Argument::kImmediate, .immediate_a = 1};
+  for (int i : {1, 2}) {
+    const Value* value = node.operand(i);
+    if (value == nullptr) continue;
+    KILN_ASSIGN_OR_RETURN(const View view, ViewOf(value));
+    const std::vector<int64_t> normalised(input.shape.begin() + *axis, input.shape.end());
+    const auto flat = Reshaped(Broadcast(view, normalised), std::vector<int64_t>{length});
+    if (!flat.has_value()) return ToHost("scale or bias that does not lie together");
+    spec.operands.push_back(Broadcast(*flat, rows));
+    const Argument argument = spec.operands.size() == 2 ? Argument::kOperand1 : Argument::kOperand2;
+    (i == 1 ? affine.a : affine.b) = argument;
+  }
+  const float inverse_length = 1.0f / static_cast<float>(length);
+  Pass mean;
+  mean.source = Source::kOperand0;
+  mean.reduce = Reduce::kSum;
+  mean.into = 0;
+  mean.to_row_buffer = true;
+  mean.scalar_stages = {WithImmediate(StageOp::kMultiply, inverse_length)};
+  Pass variance;
+  variance.source = Source::kRowBuffer;
+  variance.stages = {WithScalar(StageOp::kSubtract, 0), {.op = StageOp::kSquare}};
+  variance.reduce = Reduce::kSum;
+  variance.into = 1;
+  variance.scalar_stages = {WithImmediate(StageOp::kMultiply, inverse_length),
+                            WithImmediate(StageOp::kAdd, node.attributes().Float("epsilon", 1e-5f)),
+                            {.op = StageOp::kReciprocalSquareRoot}};
+  spec.passes = {mean, variance,
+                 FinalPass(Source::kRowBuffer,
+                           {WithScalar(StageOp::kSubtract, 0), WithScalar(StageOp::kMultiply, 1), affine}, group.chain)};
+  Kernel kernel = NewKernel(group, "vector", fmt::format("layer norm {}{}", ShapeText(input.shape), group.chain.text));
+  KILN_RETURN_IF_ERROR(EmitVector(spec, &kernel.works));
+  views_[group.result] = result;
+  return kernel;
+}
+
+}  // namespace kiln::systolic

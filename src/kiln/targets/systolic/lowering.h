@@ -1,0 +1,110 @@
+// The work of Lower, shared by the lower_*.cc files: what is known about the graph while kernels are emitted.
+#ifndef KILN_TARGETS_SYSTOLIC_LOWERING_H_
+#define KILN_TARGETS_SYSTOLIC_LOWERING_H_
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "kiln/targets/systolic/chain.h"
+#include "kiln/targets/systolic/lower.h"
+
+namespace kiln::systolic {
+
+// Nodes that become one kernel.
+struct Group {
+  enum class Kind { kMatrix, kPool, kReduce, kSoftmax, kLayerNorm, kElementwise, kMove, kHost };
+  Kind kind = Kind::kHost;
+  const Node* anchor = nullptr;
+  Chain chain;                     // what follows the anchor (kElementwise: anchor included)
+  const Value* base = nullptr;     // kElementwise: the value that the chain starts from
+  const Value* result = nullptr;   // what leaves the kernel (kMove, kHost: see the node)
+  std::vector<const Value*> bias;  // kMatrix: constants per channel, added first
+  std::vector<const Node*> nodes;
+  std::string reason;              // kHost
+};
+
+// A vector instruction to be: views of one shape walked in step.
+struct VectorSpec {
+  View output;
+  std::vector<View> operands;
+  std::vector<Pass> passes;
+  bool rows_are_last_axis = false;  // the innermost loop is the last axis and nothing else (reductions along it)
+};
+
+class Lowering {
+ public:
+  Lowering(const Graph& graph, const Config& config, const CompileOptions& options)
+      : graph_(graph), config_(config), options_(options) {}
+  StatusOr<Lowered> Run();
+
+ private:
+  // Planning.
+  void Plan();
+  Group PlanNode(const Node& node);
+
+  // Emission. Unimplemented sends the group to the host with the message as reason; other errors are the user's.
+  Status Emit(const Group& group);
+  StatusOr<Kernel> EmitMatrix(const Group& group);
+  StatusOr<Kernel> EmitConvolution(const Group& group);
+  StatusOr<Kernel> EmitProduct(const Group& group);
+  StatusOr<Kernel> EmitPool(const Group& group);
+  StatusOr<Kernel> EmitReduce(const Group& group);
+  StatusOr<Kernel> EmitSoftmax(const Group& group);
+  StatusOr<Kernel> EmitLayerNorm(const Group& group);
+  StatusOr<Kernel> EmitElementwise(const Group& group);
+  // Moves become views where codes allow it; the kernel is empty then.
+  StatusOr<Kernel> EmitMove(const Group& group);
+  StatusOr<Kernel> EmitSplit(const Group& group);
+  StatusOr<Kernel> EmitGather(const Group& group);
+  StatusOr<Kernel> EmitConcat(const Group& group);
+  StatusOr<Kernel> EmitPad(const Group& group);
+  StatusOr<Kernel> EmitRearrangement(const Group& group);  // Resize, DepthToSpace, SpaceToDepth, Tile
+  // Result i of the node stands where `source` says, as itself or, when codes differ, as a copy.
+  Status AliasOrCopy(const Node& node, int i, const View& source, Kernel* kernel);
+  StatusOr<View> ViewThrough(const Node& node, const View& x);  // Transpose, Reshape, Slice, Expand, ...
+  Status AddHostNode(const Group& group);
+  Status FlushHost();
+
+  // Vector instructions (lower_vector.cc).
+  Status EmitVector(const VectorSpec& spec, std::vector<Work>* works) const;
+  Status CopyTo(const View& from, const View& to, std::vector<Work>* works) const;
+  View Materialise(const View& view, const std::string& name, std::vector<Work>* works);
+  Pass FinalPass(Source source, std::vector<Stage> stages, const Chain& chain) const;
+  StatusOr<std::vector<View>> ChainOperands(const Chain& chain, const View& output);
+
+  // Values.
+  int NewBuffer(std::string name, int64_t bytes);
+  int NewConstant(std::string name, std::vector<uint8_t> data);
+  StatusOr<View> ViewOf(const Value* value);
+  StatusOr<View> ConstantView(const Value* value);
+  // Where a kernel shall write a value: straight into the place of a transposition or concatenation that follows.
+  View ResultView(const Value* value);
+  const Encoding& EncodingFor(const Value* value) const { return encodings_.at(value); }
+  Kernel NewKernel(const Group& group, std::string_view unit, std::string operation) const;
+
+  const Graph& graph_;
+  const Config& config_;
+  const CompileOptions& options_;
+  Lowered out_;
+  std::unordered_map<const Value*, Encoding> encodings_;
+  std::unordered_map<const Value*, View> views_;    // where values stand
+  std::unordered_map<const Value*, View> planned_;  // where values will stand
+  std::unordered_set<const Node*> taken_;
+  std::vector<Group> groups_;
+  std::unordered_map<const Node*, int> group_of_;
+  std::vector<Group> host_;  // consecutive host groups, not emitted yet
+};
+
+Stream StreamOf(const View& view);
+QuantiseOut QuantiseOf(const Encoding& encoding);
+Place PlaceOf(const View& view);
+std::vector<int64_t> NhwcFrom(bool nhwc);  // permutation of axes to NHWC
+
+// The nodes' names joined by '+'.
+std::string DescribeGroupName(const std::vector<const Node*>& nodes);
+
+}  // namespace kiln::systolic
+
+#endif  // KILN_TARGETS_SYSTOLIC_LOWERING_H_

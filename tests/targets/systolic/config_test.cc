@@ -1,0 +1,76 @@
+#include "kiln/targets/systolic/config.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kiln/support/file.h"
+
+namespace kiln::systolic {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr char kSmall[] = "family: systolic\nname: small\narray_rows: 8\narray_columns: 4\n";
+
+std::string ErrorOf(const std::string& yaml) {
+  const auto config = ParseConfig(yaml, "net.yaml");
+  return config.ok() ? "no error" : MessageOf(config.status());
+}
+
+TEST(SystolicConfig, AbsentKeysKeepTheirDefaults) {
+  const auto config = ParseConfig(kSmall, "small.yaml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->name, "small");
+  EXPECT_EQ(config->array_rows, 8);
+  EXPECT_EQ(config->lanes(), 4);
+  EXPECT_EQ(config->input_buffer_words, Config().input_buffer_words);
+  EXPECT_EQ(config->input_format.name, "int8");
+}
+
+TEST(SystolicConfig, PrintedTextReadsBack) {
+  Config config;
+  config.name = "it's 16";
+  config.array_rows = 32;
+  config.weight_rows_per_cycle = 4;
+  config.memory_latency = 77;
+  config.clock_mhz = 1234.5;
+  config.depthwise_multipliers = 0;
+  const std::string text = PrintConfig(config);
+  const auto again = ParseConfig(text, "again.yaml");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(PrintConfig(*again), text);
+  EXPECT_EQ(again->name, config.name);
+  EXPECT_EQ(again->memory_latency, 77);
+}
+
+TEST(SystolicConfig, ErrorsNameFileKeyAndRemedy) {
+  const std::string small = kSmall;
+  const std::string head = "family: systolic\nname: x\n";
+  EXPECT_THAT(ErrorOf(head + "array_rows: 8\n"), HasSubstr("array_columns"));
+  EXPECT_THAT(ErrorOf("family: vta\nname: x\narray_rows: 8\narray_columns: 8\n"), HasSubstr("'vta' is not systolic"));
+  EXPECT_THAT(ErrorOf(small + "array_colums: 8\n"), AllOf(HasSubstr("net.yaml"), HasSubstr("array_colums")));
+  EXPECT_THAT(ErrorOf(head + "array_rows: 12\narray_columns: 8\n"),
+              HasSubstr("12 is not a power of two; a power of two up to 256"));
+  EXPECT_THAT(ErrorOf(head + "array_rows: 100000\narray_columns: 8\n"), HasSubstr("array_rows"));
+  EXPECT_THAT(ErrorOf(small + "weight_rows_per_cycle: 3\n"), HasSubstr("3 does not divide array_rows 8"));
+  EXPECT_THAT(ErrorOf(small + "weight_buffer_words: 4\n"), HasSubstr("4 words do not hold one weight tile of 8 rows"));
+  EXPECT_THAT(ErrorOf(small + "input_format: e4m3\n"), HasSubstr("e4m3"));
+  EXPECT_THAT(ErrorOf(small + "input_format: int4\n"), HasSubstr("'int4' is not a format of this unit; use int8"));
+  EXPECT_THAT(ErrorOf(small + "input_port_bytes: 12\n"), HasSubstr("12 is not a power of two"));
+  EXPECT_THAT(ErrorOf(small + "accumulator_bits: 64\n"), HasSubstr("accumulator_bits"));
+  EXPECT_THAT(ErrorOf(small + "clock_mhz: fast\n"), HasSubstr("clock_mhz"));
+}
+
+TEST(SystolicConfig, TheDesignPointsOfTheRepositoryAreRead) {
+  for (const auto& [file, size] : {std::pair{"8x8", 8}, {"16x16", 16}, {"32x32", 32}}) {
+    const std::string path = std::string("accelerators/systolic-int8-") + file + ".yaml";
+    const auto text = ReadFile(path);
+    ASSERT_TRUE(text.ok()) << text.status();
+    const auto config = ParseConfig(*text, path);
+    ASSERT_TRUE(config.ok()) << config.status();
+    EXPECT_EQ(config->macs_per_cycle(), size * size);
+  }
+}
+
+}  // namespace
+}  // namespace kiln::systolic
