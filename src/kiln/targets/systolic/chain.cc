@@ -236,8 +236,8 @@ float ScalarOf(const Value* value) {
   const Quantisation& q = *value->quantisation();
   if (!q.type.format.is_integer() || q.scales.size() != 1) return x;
   const int32_t zero = q.zero_points.empty() ? 0 : q.zero_points[0];
-  return DequantiseCode(
-      QuantiseToCode(x, InverseScale(q.scales[0]), zero, CodesOf(q.type.format, q.type.symmetric)), q.scales[0], zero);
+  return DequantiseCode(QuantiseToCode(x, InverseScale(q.scales[0]), zero, CodesOf(q.type.format, q.type.symmetric)),
+                        q.scales[0], zero);
 }
 
 bool Append(const Node& node, const Value* v, const Config& config, int reserved_stages, Chain* chain) {
@@ -256,13 +256,16 @@ const Value* AppendFollowers(const Graph& graph, const Value* v, const Config& c
   while (!IsGraphOutput(graph, v)) {
     if (v->users().size() == 1) {
       const Node* next = v->users()[0];
-      if (taken.contains(next) || next->num_results() != 1 || next->result() == nullptr || !SameShape(v, next->result())) return v;
+      if (taken.contains(next) || next->num_results() != 1 || next->result() == nullptr ||
+          !SameShape(v, next->result()))
+        return v;
       if (!Append(*next, v, config, reserved_stages, chain)) return v;
       v = next->result();
       continue;
     }
     const auto gate = FindGate(graph, v);
-    if (!gate.has_value() || !SameShape(v, gate->function->result()) || !SameShape(v, gate->product->result())) return v;
+    if (!gate.has_value() || !SameShape(v, gate->function->result()) || !SameShape(v, gate->product->result()))
+      return v;
     if (taken.contains(gate->function) || taken.contains(gate->product)) return v;
     Chain trial = *chain;
     trial.stages.push_back(Simple(StageOp::kSave0));

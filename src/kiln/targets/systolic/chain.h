@@ -14,7 +14,7 @@ namespace kiln::systolic {
 
 // A row of stages that a value runs through. Operand k of the chain becomes Argument::kOperand<first_operand + k>.
 struct Chain {
-  int first_operand = 0;               // operand streams that the kernel uses for itself
+  int first_operand = 0;  // operand streams that the kernel uses for itself
   std::vector<Stage> stages;
   std::vector<const Value*> operands;  // activations and constants that are no scalars
   std::vector<const Node*> nodes;      // in the order of the graph
@@ -29,8 +29,8 @@ float ScalarOf(const Value* value);
 // unchanged, when the node is no element-wise operator of the unit, changes the shape of v, or a limit is reached.
 bool Append(const Node& node, const Value* v, const Config& config, int reserved_stages, Chain* chain);
 
-// Appends what follows `v`, node after node, as long as each is the only user of the value before (or the pair f(x), x *
-// f(x) is) and `taken` does not hold it. Returns the value that the chain ends with.
+// Appends what follows `v`, node after node, as long as each is the only user of the value before (or the pair f(x), x
+// * f(x) is) and `taken` does not hold it. Returns the value that the chain ends with.
 const Value* AppendFollowers(const Graph& graph, const Value* v, const Config& config, int reserved_stages,
                              const std::unordered_set<const Node*>& taken, Chain* chain);
 

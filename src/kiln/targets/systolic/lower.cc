@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "fmt/format.h"
+#include "kiln/ir/work.h"
 #include "kiln/numerics/quantise.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/systolic/lowering.h"
@@ -18,28 +19,6 @@ bool VariesAlongLastAxisOnly(const Shape& shape) {
   }
   return shape.rank() > 0;
 }
-
-// Elementary operations of a node, for host shares: multiply-accumulates, else results.
-int64_t OperationsOf(const Node& node) {
-  int64_t results = 0;
-  for (const Value* result : node.results()) {
-    if (result != nullptr && result->has_shape()) results += result->shape().NumElements();
-  }
-  if (!node.info().Has(kMacs)) return results;
-  const Value* a = node.operand(0);
-  const Value* b = node.operand(1);
-  if (a == nullptr || b == nullptr || !a->has_shape() || !b->has_shape()) return results;
-  if (node.op() == Op::kConv || node.op() == Op::kConvTranspose) {
-    if (b->shape().rank() < 2 || b->shape()[0] == 0) return results;
-    const int64_t per_place = b->shape().NumElements() / b->shape()[0];
-    return per_place * (node.op() == Op::kConv ? results : a->shape().NumElements());
-  }
-  if (a->shape().rank() == 0) return results;
-  const bool transposed = node.op() == Op::kGemm && node.attributes().Int("transA", 0) != 0;
-  return results * a->shape()[transposed ? 0 : a->shape().rank() - 1];
-}
-
-int64_t MacsOf(const Node& node) { return node.info().Has(kMacs) ? OperationsOf(node) : 0; }
 
 bool IsMove(Op op) {
   switch (op) {
@@ -88,8 +67,7 @@ Group Lowering::PlanNode(const Node& node) {
   const auto follow = [&](Group::Kind kind, int first_operand, int reserved_stages) {
     group.kind = kind;
     group.chain.first_operand = first_operand;
-    group.result =
-        AppendFollowers(graph_, group.result, config_, reserved_stages, taken_, &group.chain);
+    group.result = AppendFollowers(graph_, group.result, config_, reserved_stages, taken_, &group.chain);
     group.nodes.insert(group.nodes.end(), group.chain.nodes.begin(), group.chain.nodes.end());
   };
   const auto host = [&](std::string reason) {
@@ -204,8 +182,8 @@ StatusOr<View> Lowering::ConstantView(const Value* value) {
     const float inverse = InverseScale(encoding.scale);
     const size_t bytes = static_cast<size_t>(BytesOf(encoding.element));
     for (size_t i = 0; i < values.size(); ++i) {
-      const auto code = static_cast<uint32_t>(
-          QuantiseToCode(values[i], inverse, encoding.zero_point, {encoding.low, encoding.high}));
+      const auto code =
+          static_cast<uint32_t>(QuantiseToCode(values[i], inverse, encoding.zero_point, {encoding.low, encoding.high}));
       for (size_t b = 0; b < bytes; ++b) data[i * bytes + b] = static_cast<uint8_t>(code >> (8 * b));
     }
   }
@@ -351,16 +329,17 @@ Status Lowering::FlushHost() {
   for (const Node* node : ordered) {
     for (const Value* result : node->results()) {
       if (result == nullptr) continue;
-      const bool leaves = IsGraphOutput(graph_, result) ||
-                          std::any_of(result->users().begin(), result->users().end(),
-                                      [&](const Node* user) { return !members.contains(user); });
+      const bool leaves =
+          IsGraphOutput(graph_, result) || std::any_of(result->users().begin(), result->users().end(),
+                                                       [&](const Node* user) { return !members.contains(user); });
       if (!leaves) continue;
       graph.MarkOutput(copies.at(result));
       work->outputs.push_back(views_.at(result));
     }
   }
   Kernel kernel = NewKernel(merged, "host", operation);
-  for (const std::string& reason : reasons) kernel.info.host_reason += (kernel.info.host_reason.empty() ? "" : "; ") + reason;
+  for (const std::string& reason : reasons)
+    kernel.info.host_reason += (kernel.info.host_reason.empty() ? "" : "; ") + reason;
   work->graph = std::make_shared<const Graph>(std::move(graph));
   kernel.host_work = std::move(work);
   out_.kernels.push_back(std::move(kernel));
@@ -405,7 +384,8 @@ Status Lowering::Emit(const Group& group) {
   if (kernel.status().code() != StatusCode::kUnimplemented) return kernel.status();
   const std::string reason = MessageOf(kernel.status());
   if (!options_.host_fallback) {
-    return UnsupportedAt(graph_.source(), group.anchor->Describe(), reason, "allow host fallback or change the network");
+    return UnsupportedAt(graph_.source(), group.anchor->Describe(), reason,
+                         "allow host fallback or change the network");
   }
   Group host = group;
   host.reason = reason;

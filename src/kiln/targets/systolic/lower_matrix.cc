@@ -170,8 +170,8 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
   const bool depthwise = groups > 1 && cin == 1 && cout == 1 && config_.depthwise_multipliers > 0 &&
                          y.kernel * x.kernel <= config_.weight_buffer_words &&
                          y.kernel * x.kernel <= config_.depthwise_buffer_words;
-  std::string operation = fmt::format("{} {} {}->{} /{}", depthwise ? "depthwise" : "conv", Dimensions(y.kernel, x.kernel),
-                                      g.in_channels, g.out_channels, y.stride);
+  std::string operation = fmt::format("{} {} {}->{} /{}", depthwise ? "depthwise" : "conv",
+                                      Dimensions(y.kernel, x.kernel), g.in_channels, g.out_channels, y.stride);
   if (y.stride != x.stride) operation += fmt::format(",{}", x.stride);
   if (groups > 1 && !depthwise) operation += fmt::format(" in {} groups", groups);
   operation += fmt::format(" @{}", Dimensions(y.output, x.output));
@@ -191,8 +191,8 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
     for (int64_t c = 0; c < cin; ++c) {
       for (int64_t t = 0; t < taps; ++t) {
         const int8_t code = weights.Code((n * cin + c) * taps + t);
-        const int64_t at = depthwise ? t * g.out_channels + n
-                                     : ((n / cout) * codes->rows + t * cin + c) * cout + n % cout;
+        const int64_t at =
+            depthwise ? t * g.out_channels + n : ((n / cout) * codes->rows + t * cin + c) * cout + n % cout;
         codes->codes[static_cast<size_t>(at)] = code;
       }
     }
@@ -291,8 +291,9 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
   std::vector<float> bias = BiasOf(group, n, nullptr);
   if (gemm && node.operand(2) != nullptr) {
     const Value* c = node.operand(2);
-    const bool per_channel = c->is_constant() && c->element() == ElementType::kFloat32 &&
-                             (c->constant().size() == 1 || (c->constant().size() == n && c->shape()[c->shape().rank() - 1] == n));
+    const bool per_channel =
+        c->is_constant() && c->element() == ElementType::kFloat32 &&
+        (c->constant().size() == 1 || (c->constant().size() == n && c->shape()[c->shape().rank() - 1] == n));
     if (!per_channel) return ToHost("the bias of the product is not a constant per column");
     const auto values = c->constant().data<float>();
     for (size_t i = 0; i < bias.size(); ++i) {
@@ -357,7 +358,9 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
     std::vector<int64_t> b_shape = lead;
     b_shape.insert(b_shape.end(), {k, n});
     b = Broadcast(b, b_shape);
-    const auto dense = [&] { return k == 1 || n == 1 || b.strides[lead.size()] == 1 || b.strides[lead.size() + 1] == 1; };
+    const auto dense = [&] {
+      return k == 1 || n == 1 || b.strides[lead.size()] == 1 || b.strides[lead.size() + 1] == 1;
+    };
     if (!dense()) b = Materialise(b, node.name() + " weights", &kernel.works);
     for (int64_t c = 0; c < n; ++c) {
       parameters.scales[static_cast<size_t>(c)] =
@@ -391,13 +394,13 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
   int64_t instructions = 1;
   for (const Loop& loop : rest) instructions *= loop.count;
   if (instructions > kMaxInstructionsPerKernel) return ToHost(fmt::format("needs {} instructions", instructions));
-  if (constant && codes->batches > 1 &&
-      (batch.strides[2] != 1 || batch.count != codes->batches || instructions > 1)) {
+  if (constant && codes->batches > 1 && (batch.strides[2] != 1 || batch.count != codes->batches || instructions > 1)) {
     return ToHost("weights that differ between batches");
   }
 
   kernel.info.operation =
-      fmt::format("matmul {}{}x{}x{}", batch.count > 1 || instructions > 1 ? fmt::format("{} x ", batch.count * instructions) : "",
+      fmt::format("matmul {}{}x{}x{}",
+                  batch.count > 1 || instructions > 1 ? fmt::format("{} x ", batch.count * instructions) : "",
                   x.count * y.count, k, n) +
       (group.bias.empty() && !(gemm && node.operand(2) != nullptr) ? "" : " + bias") + group.chain.text;
 

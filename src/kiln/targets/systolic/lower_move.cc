@@ -128,7 +128,8 @@ StatusOr<Kernel> Lowering::EmitMove(const Group& group) {
   }
   if (node.result()->shape().NumElements() == 0) return ToHost("a tensor without elements");
   KILN_ASSIGN_OR_RETURN(View x, ViewOf(node.operand(0)));
-  Kernel kernel = NewKernel(group, "vector", fmt::format("{} @{}", node.info().text, node.result()->shape().ToString()));
+  Kernel kernel =
+      NewKernel(group, "vector", fmt::format("{} @{}", node.info().text, node.result()->shape().ToString()));
   auto view = ViewThrough(node, x);
   if (!view.ok() && view.status().code() == StatusCode::kFailedPrecondition) {
     // A reshape of what does not lie in row-major order: written out under its own shape, then renamed.
@@ -185,7 +186,8 @@ StatusOr<Kernel> Lowering::EmitGather(const Group& group) {
   const int64_t count = std::ssize(*indices);
   const int64_t step = count > 1 ? (*indices)[1] - (*indices)[0] : 1;
   bool even = true;
-  for (int64_t i = 1; i < count; ++i) even = even && (*indices)[static_cast<size_t>(i)] - (*indices)[static_cast<size_t>(i - 1)] == step;
+  for (int64_t i = 1; i < count; ++i)
+    even = even && (*indices)[static_cast<size_t>(i)] - (*indices)[static_cast<size_t>(i - 1)] == step;
   if (even) {
     View view = Sliced(x, *axis, (*indices)[0], step, count);
     if (index_rank == 0) {
@@ -198,8 +200,8 @@ StatusOr<Kernel> Lowering::EmitGather(const Group& group) {
   if (count > kMaxPieces) return ToHost(fmt::format("a gather of {} places", count));
   const View target = ResultView(node.result());
   for (int64_t i = 0; i < count; ++i) {
-    KILN_RETURN_IF_ERROR(CopyTo(Sliced(x, *axis, (*indices)[static_cast<size_t>(i)], 1, 1), Sliced(target, *axis, i, 1, 1),
-                                &kernel.works));
+    KILN_RETURN_IF_ERROR(CopyTo(Sliced(x, *axis, (*indices)[static_cast<size_t>(i)], 1, 1),
+                                Sliced(target, *axis, i, 1, 1), &kernel.works));
   }
   views_[node.result()] = target;
   return kernel;
@@ -284,9 +286,9 @@ StatusOr<Kernel> Lowering::EmitRearrangement(const Group& group) {
   const Attributes& attributes = node.attributes();
   KILN_ASSIGN_OR_RETURN(const View x, ViewOf(node.operand(0)));
   const View target = ResultView(node.result());
-  Kernel kernel = NewKernel(group, "vector",
-                            fmt::format("{} {} -> {}", node.info().text, Shape(x.shape).ToString(),
-                                        node.result()->shape().ToString()));
+  Kernel kernel = NewKernel(
+      group, "vector",
+      fmt::format("{} {} -> {}", node.info().text, Shape(x.shape).ToString(), node.result()->shape().ToString()));
   if (target.elements() == 0) return ToHost("a tensor without elements");
   if (node.op() == Op::kTile || node.op() == Op::kResize) {
     if (target.rank() != x.rank()) return ToHost("a change of rank");
@@ -330,8 +332,8 @@ StatusOr<Kernel> Lowering::EmitRearrangement(const Group& group) {
     const int64_t n = deep.shape[0], c = deep.shape[1] / (b * b), h = deep.shape[2], w = deep.shape[3];
     if (c * b * b != deep.shape[1]) return ToHost("channels that are no multiple of the block");
     const bool column_row_depth = to_space && attributes.String("mode", "DCR") == "CRD";
-    const auto deep_split = Reshaped(deep, column_row_depth ? std::vector<int64_t>{n, c, b, b, h, w}
-                                                            : std::vector<int64_t>{n, b, b, c, h, w});
+    const auto deep_split = Reshaped(
+        deep, column_row_depth ? std::vector<int64_t>{n, c, b, b, h, w} : std::vector<int64_t>{n, b, b, c, h, w});
     const auto wide_split = Reshaped(wide, std::vector<int64_t>{n, c, h, b, w, b});
     if (!deep_split.has_value() || !wide_split.has_value()) return ToHost("axes that do not lie in order");
     View deep_view = Transposed(*deep_split, column_row_depth ? std::vector<int64_t>{0, 1, 4, 2, 5, 3}

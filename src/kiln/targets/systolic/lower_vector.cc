@@ -308,7 +308,8 @@ StatusOr<Kernel> Lowering::EmitReduce(const Group& group) {
   std::vector<bool> reduced(static_cast<size_t>(rank), axes.empty());
   for (int64_t axis : axes) {
     const auto normal = NormaliseAxis(axis, rank);
-    if (!normal.has_value()) return ErrorAt(graph_.source(), node.Describe(), fmt::format("axis {} of rank {}", axis, rank), "");
+    if (!normal.has_value())
+      return ErrorAt(graph_.source(), node.Describe(), fmt::format("axis {} of rank {}", axis, rank), "");
     reduced[static_cast<size_t>(*normal)] = true;
   }
   // Views of what stays and of what goes.
@@ -417,11 +418,13 @@ StatusOr<Kernel> Lowering::EmitSoftmax(const Group& group) {
   sum.into = 1;
   sum.to_row_buffer = !logarithm;
   sum.scalar_stages = {logarithm ? Call(Function::kLog) : Stage{.op = StageOp::kReciprocal}};
-  std::vector<Stage> last = logarithm ? std::vector<Stage>{WithScalar(StageOp::kSubtract, 0), WithScalar(StageOp::kSubtract, 1)}
-                                      : std::vector<Stage>{WithScalar(StageOp::kMultiply, 1)};
+  std::vector<Stage> last =
+      logarithm ? std::vector<Stage>{WithScalar(StageOp::kSubtract, 0), WithScalar(StageOp::kSubtract, 1)}
+                : std::vector<Stage>{WithScalar(StageOp::kMultiply, 1)};
   if (config_.vector_stages < 2) return ToHost("the vector unit has fewer than 2 stages");
   spec.passes = {maximum, sum, FinalPass(Source::kRowBuffer, last, group.chain)};
-  Kernel kernel = NewKernel(group, "vector", fmt::format("{} {}{}", node.info().text, ShapeText(input.shape), group.chain.text));
+  Kernel kernel =
+      NewKernel(group, "vector", fmt::format("{} {}{}", node.info().text, ShapeText(input.shape), group.chain.text));
   KILN_RETURN_IF_ERROR(EmitVector(spec, &kernel.works));
   views_[group.result] = result;
   return kernel;
@@ -480,9 +483,10 @@ StatusOr<Kernel> Lowering::EmitLayerNorm(const Group& group) {
   variance.scalar_stages = {WithImmediate(StageOp::kMultiply, inverse_length),
                             WithImmediate(StageOp::kAdd, node.attributes().Float("epsilon", 1e-5f)),
                             {.op = StageOp::kReciprocalSquareRoot}};
-  spec.passes = {mean, variance,
-                 FinalPass(Source::kRowBuffer,
-                           {WithScalar(StageOp::kSubtract, 0), WithScalar(StageOp::kMultiply, 1), affine}, group.chain)};
+  spec.passes = {
+      mean, variance,
+      FinalPass(Source::kRowBuffer, {WithScalar(StageOp::kSubtract, 0), WithScalar(StageOp::kMultiply, 1), affine},
+                group.chain)};
   Kernel kernel = NewKernel(group, "vector", fmt::format("layer norm {}{}", ShapeText(input.shape), group.chain.text));
   KILN_RETURN_IF_ERROR(EmitVector(spec, &kernel.works));
   views_[group.result] = result;

@@ -22,7 +22,7 @@ struct Group {
   const Value* result = nullptr;   // what leaves the kernel (kMove, kHost: see the node)
   std::vector<const Value*> bias;  // kMatrix: constants per channel, added first
   std::vector<const Node*> nodes;
-  std::string reason;              // kHost
+  std::string reason;  // kHost
 };
 
 // A vector instruction to be: views of one shape walked in step.

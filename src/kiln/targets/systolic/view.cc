@@ -9,7 +9,8 @@
 namespace kiln::systolic {
 namespace {
 
-constexpr int64_t kMaxJoined = 1 << 22;  // iterations that neighbouring loops are joined to, within what isa_check accepts
+constexpr int64_t kMaxJoined =
+    1 << 22;  // iterations that neighbouring loops are joined to, within what isa_check accepts
 
 }  // namespace
 
@@ -36,7 +37,8 @@ StatusOr<Encoding> EncodingOf(const Value& value) {
     return UnsupportedAt("", place, "has more than one scale", "activations take one scale per tensor");
   }
   if (format.bits > 16) {
-    return UnsupportedAt("", place, fmt::format("is held as {}", format.name), "use an integer format of at most 16 bits");
+    return UnsupportedAt("", place, fmt::format("is held as {}", format.name),
+                         "use an integer format of at most 16 bits");
   }
   const CodeRange codes = CodesOf(format, q.type.symmetric);
   e.low = static_cast<int32_t>(codes.low);

@@ -37,7 +37,7 @@ StatusOr<Encoding> EncodingOf(const Value& value);
 
 struct View {
   int buffer = -1;
-  int64_t offset = 0;            // bytes, of element (0, ..., 0)
+  int64_t offset = 0;  // bytes, of element (0, ..., 0)
   std::vector<int64_t> shape;
   std::vector<int64_t> strides;  // bytes; 0 where the view repeats
   Encoding encoding;

@@ -1,0 +1,37 @@
+// The systolic family behind the interface that all families share.
+#ifndef KILN_TARGETS_SYSTOLIC_ACCELERATOR_H_
+#define KILN_TARGETS_SYSTOLIC_ACCELERATOR_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kiln/targets/interface/accelerator.h"
+#include "kiln/targets/systolic/config.h"
+
+namespace kiln::systolic {
+
+class SystolicAccelerator final : public Accelerator {
+ public:
+  explicit SystolicAccelerator(Config config) : config_(std::move(config)) {}
+
+  const Config& config() const { return config_; }
+  std::string_view family() const override { return "systolic"; }
+  const std::string& name() const override { return config_.name; }
+  std::string Describe() const override { return PrintConfig(config_); }
+  std::vector<std::string> ActivationFormats() const override;
+  std::vector<std::string> WeightFormats() const override;
+
+  StatusOr<std::unique_ptr<Program>> Compile(const Graph& graph, const CompileOptions& options) const override;
+  StatusOr<RunResult> Run(const Program& program, const Batch& batch, const RunOptions& options) const override;
+  Status EmitRtl(const Program& program, const std::filesystem::path& folder) const override;
+  StatusOr<Cost> EstimateCost() const override;
+  double PeakMacsPerCycle() const override { return static_cast<double>(config_.macs_per_cycle()); }
+
+ private:
+  Config config_;
+};
+
+}  // namespace kiln::systolic
+
+#endif  // KILN_TARGETS_SYSTOLIC_ACCELERATOR_H_

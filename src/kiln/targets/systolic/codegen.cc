@@ -1,0 +1,320 @@
+#include "kiln/targets/systolic/codegen.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <unordered_map>
+
+#include "fmt/format.h"
+#include "kiln/support/check.h"
+#include "kiln/targets/systolic/schedule.h"
+#include "kiln/targets/systolic/timing.h"
+#include "kiln/targets/systolic/walk.h"
+
+namespace kiln::systolic {
+namespace {
+
+constexpr uint64_t kAlignment = 64;
+constexpr uint64_t kBase = 64;  // address 0 stays free, so that a forgotten address shows
+
+uint64_t AlignUp(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
+
+Binding BindingOf(const View& view, std::string name, const std::vector<uint64_t>& addresses) {
+  Binding b;
+  b.name = std::move(name);
+  b.type = view.encoding.type;
+  b.shape = Shape(view.shape);
+  b.base = addresses[static_cast<size_t>(view.buffer)] + static_cast<uint64_t>(view.offset);
+  b.strides = view.strides;
+  b.element = view.encoding.element;
+  b.scale = view.encoding.scale;
+  b.zero_point = view.encoding.zero_point;
+  b.low = view.encoding.low;
+  b.high = view.encoding.high;
+  return b;
+}
+
+// Adds one work's schedule to its kernel's certificate.
+void Accumulate(const Certificate& from, Certificate* to) {
+  const bool first = to->unit.empty();
+  to->cost += from.cost;
+  to->lower_bound += from.lower_bound;
+  to->optimal = (first || to->optimal) && from.optimal;
+  to->unit = from.unit;
+  if (to->bound_from.empty() || from.lower_bound > 0) to->bound_from = from.bound_from;
+}
+
+class Generator {
+ public:
+  Generator(Lowered lowered, const Graph& graph, const Config& config)
+      : lowered_(std::move(lowered)), graph_(graph), config_(config), scheduler_(config) {}
+
+  StatusOr<std::unique_ptr<SystolicProgram>> Run() {
+    KILN_RETURN_IF_ERROR(ScheduleWorks());
+    FindLifetimes();
+    KILN_RETURN_IF_ERROR(PlaceBuffers());
+    KILN_RETURN_IF_ERROR(EmitSteps());
+    for (size_t i = 0; i < lowered_.inputs.size(); ++i) {
+      parts_.inputs.push_back(BindingOf(lowered_.inputs[i], lowered_.input_names[i], addresses_));
+    }
+    for (size_t i = 0; i < lowered_.outputs.size(); ++i) {
+      parts_.outputs.push_back(BindingOf(lowered_.outputs[i], lowered_.output_names[i], addresses_));
+    }
+    parts_.config = config_;
+    return std::make_unique<SystolicProgram>(std::move(parts_));
+  }
+
+ private:
+  Status ScheduleWorks() {
+    // Weights shared by several works with one packing are laid out once.
+    std::map<std::tuple<const WeightCodes*, Packing, Opcode>, int> tiled;
+    for (Kernel& kernel : lowered_.kernels) {
+      for (Work& work : kernel.works) {
+        Instruction& in = work.instruction;
+        if (in.opcode == Opcode::kVector) {
+          Certificate c;
+          c.cost = static_cast<double>(EstimateCycles(in, config_));
+          c.unit = "cycles";
+          c.lower_bound = LowerBound(in, config_, &c.bound_from);
+          c.optimal = true;  // of its orders of loops, the lowering has taken the best
+          Accumulate(c, &kernel.info.certificate);
+          continue;
+        }
+        auto schedule = scheduler_.Find(in);
+        if (!schedule.ok()) {
+          return UnsupportedAt(graph_.source(), fmt::format("node '{}'", kernel.info.name),
+                               MessageOf(schedule.status()), "use a design point with larger buffers");
+        }
+        in.tiling = schedule->tiling;
+        Accumulate(schedule->certificate, &kernel.info.certificate);
+        if (work.codes == nullptr) continue;
+        const auto key = std::make_tuple(work.codes.get(), in.tiling.packing, in.opcode);
+        auto [it, fresh] = tiled.try_emplace(key, -1);
+        const std::vector<uint8_t> bytes = fresh ? TileWeights(*work.codes, in, config_) : std::vector<uint8_t>();
+        if (fresh) {
+          it->second = static_cast<int>(lowered_.buffers.size());
+          lowered_.buffers.push_back({kernel.info.source_nodes[0] + " weights", std::ssize(bytes), true, bytes});
+        }
+        work.weights = {it->second, 0};
+        if (work.codes->batches > 1) {
+          in.convolution.weight_batch_stride =
+              lowered_.buffers[static_cast<size_t>(it->second)].bytes / work.codes->batches;
+        }
+      }
+    }
+    return OkStatus();
+  }
+
+  // Positions count instructions and host steps together, from 1; inputs are written at 0, outputs read at the end.
+  void FindLifetimes() {
+    first_.assign(lowered_.buffers.size(), -1);
+    last_.assign(lowered_.buffers.size(), -1);
+    const auto touch = [&](int buffer, int position) {
+      if (buffer < 0) return;
+      const size_t b = static_cast<size_t>(buffer);
+      if (first_[b] < 0) first_[b] = position;
+      last_[b] = std::max(last_[b], position);
+    };
+    for (const View& input : lowered_.inputs) touch(input.buffer, 0);
+    int position = 0;
+    for (const Kernel& kernel : lowered_.kernels) {
+      if (kernel.host_work != nullptr) {
+        ++position;
+        for (const View& view : kernel.host_work->inputs) touch(view.buffer, position);
+        for (const View& view : kernel.host_work->outputs) touch(view.buffer, position);
+      }
+      for (const Work& work : kernel.works) {
+        ++position;
+        for (const Place& place : {work.input, work.weights, work.parameters, work.output})
+          touch(place.buffer, position);
+        for (const Place& place : work.operands) touch(place.buffer, position);
+      }
+    }
+    for (const View& output : lowered_.outputs) touch(output.buffer, position + 1);
+  }
+
+  Status PlaceBuffers() {
+    addresses_.assign(lowered_.buffers.size(), 0);
+    uint64_t at = kBase;
+    for (size_t b = 0; b < lowered_.buffers.size(); ++b) {
+      const Buffer& buffer = lowered_.buffers[b];
+      if (!buffer.constant || first_[b] < 0) continue;
+      addresses_[b] = at;
+      parts_.regions.push_back({buffer.name, at, buffer.bytes, true, 0, last_[b]});
+      at = AlignUp(at + static_cast<uint64_t>(buffer.bytes), kAlignment);
+    }
+    parts_.constants_base = kBase;
+    KILN_RETURN_IF_ERROR(CheckMemory(at, "constants"));
+    parts_.constants.assign(at - kBase, 0);
+    for (size_t b = 0; b < lowered_.buffers.size(); ++b) {
+      const Buffer& buffer = lowered_.buffers[b];
+      if (!buffer.constant || first_[b] < 0) continue;
+      std::copy(buffer.data.begin(), buffer.data.end(),
+                parts_.constants.begin() + static_cast<std::ptrdiff_t>(addresses_[b] - kBase));
+    }
+
+    std::vector<Lifetime> lifetimes;
+    std::vector<size_t> which;
+    for (size_t b = 0; b < lowered_.buffers.size(); ++b) {
+      if (lowered_.buffers[b].constant || first_[b] < 0) continue;
+      lifetimes.push_back({lowered_.buffers[b].bytes, first_[b], last_[b]});
+      which.push_back(b);
+    }
+    const std::vector<uint64_t> places = PlanMemory(lifetimes, at, kAlignment);
+    uint64_t top = at;
+    for (size_t i = 0; i < which.size(); ++i) {
+      const Buffer& buffer = lowered_.buffers[which[i]];
+      addresses_[which[i]] = places[i];
+      top = std::max(top, places[i] + static_cast<uint64_t>(buffer.bytes));
+      parts_.regions.push_back({buffer.name, places[i], buffer.bytes, false, lifetimes[i].first, lifetimes[i].last});
+    }
+    parts_.memory_top = AlignUp(top, kAlignment);
+    return CheckMemory(parts_.memory_top, "constants and activations");
+  }
+
+  Status CheckMemory(uint64_t top, std::string_view what) const {
+    if (top <= static_cast<uint64_t>(config_.memory_bytes)) return OkStatus();
+    return ErrorAt(
+        graph_.source(), "",
+        fmt::format("{} take {} bytes, the memory of '{}' has {}", what, top, config_.name, config_.memory_bytes),
+        "raise memory_bytes in the design point");
+  }
+
+  Status EmitSteps() {
+    // Buffers written since the last host step: reading one of them means waiting for the instructions before.
+    std::vector<bool> written(lowered_.buffers.size(), false);
+    for (Kernel& kernel : lowered_.kernels) {
+      const int index = static_cast<int>(parts_.kernels.size());
+      if (kernel.host_work != nullptr) {
+        HostStep step;
+        step.kernel = index;
+        step.graph = kernel.host_work->graph;
+        for (size_t i = 0; i < kernel.host_work->inputs.size(); ++i) {
+          step.inputs.push_back(BindingOf(kernel.host_work->inputs[i], step.graph->inputs()[i]->name(), addresses_));
+        }
+        for (size_t i = 0; i < kernel.host_work->outputs.size(); ++i) {
+          step.outputs.push_back(BindingOf(kernel.host_work->outputs[i], step.graph->outputs()[i]->name(), addresses_));
+        }
+        parts_.steps.push_back({Step::Kind::kHost, static_cast<int>(parts_.host_steps.size()), 0});
+        parts_.host_steps.push_back(std::move(step));
+        std::fill(written.begin(), written.end(), false);
+      }
+      for (Work& work : kernel.works) {
+        Instruction& in = work.instruction;
+        in.kernel = static_cast<uint32_t>(index);
+        const auto address = [&](const Place& place) {
+          return addresses_[static_cast<size_t>(place.buffer)] + static_cast<uint64_t>(place.offset);
+        };
+        in.after_previous = false;
+        const auto reads = [&](const Place& place) {
+          in.after_previous = in.after_previous || written[static_cast<size_t>(place.buffer)];
+        };
+        if (in.opcode != Opcode::kVector) {
+          in.convolution.input_base = address(work.input);
+          in.convolution.weight_base = address(work.weights);
+          in.convolution.parameters.base = address(work.parameters);
+          reads(work.input);
+          reads(work.weights);
+        }
+        for (size_t i = 0; i < work.operands.size(); ++i) {
+          in.vector.operands[i].base = address(work.operands[i]);
+          reads(work.operands[i]);
+        }
+        in.vector.output.base = address(work.output);
+        written[static_cast<size_t>(work.output.buffer)] = true;
+        if (const Status status = CheckInstruction(in, config_); !status.ok()) {
+          return WithContext(fmt::format("{}: node '{}'", graph_.source(), kernel.info.name), status);
+        }
+        const int number = static_cast<int>(parts_.instructions.size());
+        if (parts_.steps.empty() || parts_.steps.back().kind == Step::Kind::kHost) {
+          parts_.steps.push_back({Step::Kind::kInstructions, number, number});
+        }
+        parts_.steps.back().end = number + 1;
+        parts_.instructions.push_back(std::move(in));
+      }
+      parts_.kernels.push_back(std::move(kernel.info));
+    }
+    return OkStatus();
+  }
+
+  Lowered lowered_;
+  const Graph& graph_;
+  const Config& config_;
+  Scheduler scheduler_;
+  std::vector<int> first_, last_;
+  std::vector<uint64_t> addresses_;
+  ProgramParts parts_;
+};
+
+}  // namespace
+
+std::vector<uint8_t> TileWeights(const WeightCodes& weights, const Instruction& instruction, const Config& config) {
+  const int64_t lanes = config.array_columns;
+  std::vector<uint8_t> out;
+  const auto code = [&](int64_t batch, int64_t row, int64_t column) {
+    if (row < 0 || column >= weights.columns) return uint8_t{0};
+    return static_cast<uint8_t>(
+        weights.codes[static_cast<size_t>((batch * weights.rows + row) * weights.columns + column)]);
+  };
+  const Geometry g = GeometryOf(instruction, config);
+  if (instruction.opcode == Opcode::kDepthwise) {
+    out.reserve(static_cast<size_t>(g.column_tiles * weights.rows * lanes));
+    for (int32_t tile = 0; tile < g.column_tiles; ++tile) {
+      for (int64_t tap = 0; tap < weights.rows; ++tap) {
+        for (int64_t lane = 0; lane < lanes; ++lane) out.push_back(code(0, tap, tile * lanes + lane));
+      }
+    }
+    return out;
+  }
+  out.reserve(static_cast<size_t>(weights.batches * g.column_tiles * g.row_tiles() * config.array_rows * lanes));
+  for (int64_t batch = 0; batch < weights.batches; ++batch) {
+    for (int32_t column_tile = 0; column_tile < g.column_tiles; ++column_tile) {
+      for (int32_t row_tile = 0; row_tile < g.row_tiles(); ++row_tile) {
+        for (int32_t row = 0; row < config.array_rows; ++row) {
+          const int64_t index = WeightIndex(instruction, config, row_tile, row);
+          for (int64_t lane = 0; lane < lanes; ++lane) out.push_back(code(batch, index, column_tile * lanes + lane));
+        }
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<uint64_t> PlanMemory(const std::vector<Lifetime>& lifetimes, uint64_t base, uint64_t alignment) {
+  std::vector<size_t> order(lifetimes.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return lifetimes[a].bytes > lifetimes[b].bytes; });
+  std::vector<uint64_t> places(lifetimes.size(), base);
+  std::vector<size_t> placed;
+  for (size_t item : order) {
+    const Lifetime& life = lifetimes[item];
+    const uint64_t size = AlignUp(static_cast<uint64_t>(std::max<int64_t>(life.bytes, 1)), alignment);
+    // What stands in the way, by address.
+    std::vector<std::pair<uint64_t, uint64_t>> busy;
+    for (size_t other : placed) {
+      const Lifetime& o = lifetimes[other];
+      if (o.first > life.last || o.last < life.first) continue;
+      busy.emplace_back(places[other],
+                        AlignUp(places[other] + static_cast<uint64_t>(std::max<int64_t>(o.bytes, 1)), alignment));
+    }
+    std::sort(busy.begin(), busy.end());
+    uint64_t at = base, best = 0, best_gap = UINT64_MAX;
+    for (const auto& [begin, end] : busy) {
+      if (begin >= at + size && begin - at < best_gap) {
+        best = at;
+        best_gap = begin - at;
+      }
+      at = std::max(at, end);
+    }
+    places[item] = best_gap == UINT64_MAX ? at : best;
+    placed.push_back(item);
+  }
+  return places;
+}
+
+StatusOr<std::unique_ptr<SystolicProgram>> Generate(Lowered lowered, const Graph& graph, const Config& config) {
+  return Generator(std::move(lowered), graph, config).Run();
+}
+
+}  // namespace kiln::systolic

@@ -1,0 +1,307 @@
+#include "kiln/targets/systolic/schedule.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "fmt/format.h"
+#include "kiln/support/check.h"
+#include "kiln/targets/systolic/timing.h"
+#include "kiln/targets/systolic/walk.h"
+
+namespace kiln::systolic {
+namespace {
+
+// Steps of the exact recurrence that one search may spend; ResNet-50's layers need a few million.
+constexpr int64_t kWorkLimit = 40'000'000;
+
+int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// The sizes of an even cut of `total` in 1, 2, ... pieces, each size once, largest first; none above `most`.
+std::vector<int32_t> EvenCuts(int64_t total, int64_t most) {
+  std::vector<int32_t> sizes;
+  for (int64_t pieces = 1; pieces <= total;) {
+    const int64_t size = CeilDivide(total, pieces);
+    if (size <= most) sizes.push_back(static_cast<int32_t>(size));
+    if (size == 1) break;
+    pieces = CeilDivide(total, size - 1);  // the least number of pieces with a smaller size
+  }
+  return sizes;
+}
+
+// 1, 2, 4, ... and `most`, and the even cut of `total` in pieces of at most `most`; each once, ascending.
+std::vector<int32_t> Amounts(int64_t total, int64_t most) {
+  most = std::min(total, most);
+  std::vector<int32_t> amounts;
+  for (int64_t amount = 1; amount < most; amount *= 2) amounts.push_back(static_cast<int32_t>(amount));
+  amounts.push_back(static_cast<int32_t>(CeilDivide(total, CeilDivide(total, most))));
+  amounts.push_back(static_cast<int32_t>(most));
+  std::sort(amounts.begin(), amounts.end());
+  amounts.erase(std::unique(amounts.begin(), amounts.end()), amounts.end());
+  return amounts;
+}
+
+// Sums over the tiles of one axis: places fetched, and places inside the image.
+struct AxisSums {
+  int64_t places = 0, inside = 0;
+};
+AxisSums SumsOf(const RegionAxis& axis, int32_t outputs, int32_t tile, int32_t limit) {
+  AxisSums sums;
+  for (int32_t first = 0; first < outputs; first += tile) {
+    const int32_t places = axis.Places(std::min(tile, outputs - first));
+    sums.places += places;
+    for (int32_t p = 0; p < places; ++p) {
+      const int32_t at = axis.Coordinate(first, p);
+      sums.inside += at >= 0 && at < limit ? 1 : 0;
+    }
+  }
+  return sums;
+}
+
+// A bound on EstimateCycles in closed form: each unit's own work, and what must come before and after the array's.
+class Bounder {
+ public:
+  Bounder(const Instruction& instruction, const Config& config) : in_(instruction), config_(config) {}
+
+  int64_t Of(const Tiling& tiling) {
+    in_.tiling = tiling;
+    const Convolution& c = in_.convolution;
+    const Geometry g = GeometryOf(in_, config_);
+    const bool depthwise = in_.opcode == Opcode::kDepthwise;
+    const int64_t visits = CountVisits(in_, config_);
+    const int64_t pixels = int64_t{c.out_height} * c.out_width;
+    const int64_t tiles = int64_t{g.tiles_y} * g.tiles_x;
+
+    // Vector unit: words of all blocks, and the latency of operands once a drain.
+    const int64_t last = ValidColumns(in_, config_, g.column_tiles - 1);
+    const int64_t drain_pixel = (g.column_tiles - 1) * Word(config_.lanes()) + Word(last);
+    const int64_t drain_waits = ReadsMemory(in_.vector) ? config_.memory_latency : 0;
+    const int64_t drains = c.batch * pixels * drain_pixel + visits * drain_waits;
+    const int64_t tail = PipelineDepth(in_.vector, config_) + config_.memory_latency;
+
+    // Input fetch.
+    int64_t inputs = 0;
+    const AxisSums y = SumsOf(g.y, c.out_height, tiling.tile_height, c.height);
+    const AxisSums x = SumsOf(g.x, c.out_width, tiling.tile_width, c.width);
+    const int32_t groups = depthwise ? g.column_tiles : g.groups;
+    Visit pixel;
+    for (int32_t group = 0; group < groups; ++group) {
+      if (tiling.packing == Packing::kTaps) {
+        inputs += pixels * GroupFetchCycles(in_, config_, g, pixel, group);
+      } else {
+        const int64_t per_word = depthwise ? config_.array_columns : config_.array_rows;
+        const int64_t bytes = std::min<int64_t>(per_word, c.channels - group * per_word) * config_.input_format.bytes();
+        const int64_t beats = std::max<int64_t>(1, CeilDivide(bytes, config_.input_port_bytes));
+        inputs += y.places * x.places + y.inside * x.inside * (beats - 1);
+      }
+    }
+    if (!depthwise && !g.inputs_resident) inputs *= g.blocks;
+    inputs *= c.batch;
+
+    if (depthwise) {
+      const int64_t unit = c.batch * g.column_tiles * pixels * CeilDivide(c.taps(), config_.depthwise_multipliers);
+      const int64_t weights = visits * WeightFetchCycles(in_, config_, 0, 0);
+      return std::max({unit + SettleCycles(in_, config_) + 1, inputs, weights, drains}) + config_.memory_latency + tail;
+    }
+
+    // Weight fetch: all tiles once for each time they are fetched.
+    int64_t weights = 0;
+    const int64_t full = WeightFetchCycles(in_, config_, 0, 0);
+    if (c.weight_layout == WeightLayout::kTiled) {
+      weights = full * g.row_tiles() * g.column_tiles;
+    } else {
+      for (int32_t r = 0; r < g.row_tiles(); ++r) {
+        for (int32_t t = 0; t < g.column_tiles; ++t) weights += WeightFetchCycles(in_, config_, r, t);
+      }
+    }
+    weights *= c.batch * (g.weights_resident ? 1 : tiles);
+
+    // Array: a pass is at least as long as the next tile's way into the shadow registers.
+    const int64_t load = WeightLoadCycles(config_);
+    int64_t array = 0;
+    for (const auto& [height, rows] : Pieces(c.out_height, tiling.tile_height)) {
+      for (const auto& [width, columns] : Pieces(c.out_width, tiling.tile_width)) {
+        array += rows * columns * std::max<int64_t>(load, int64_t{height} * width);
+      }
+    }
+    array *= int64_t{g.row_tiles()} * g.column_tiles * c.batch;
+    // The very last pass may be shorter than a load.
+    array -= std::max<int64_t>(0, load - 1);
+    const int64_t begin = config_.memory_latency + load + full;
+    const int64_t smallest_tile =
+        int64_t{(c.out_height - 1) % tiling.tile_height + 1} * ((c.out_width - 1) % tiling.tile_width + 1);
+    const int64_t end = SettleCycles(in_, config_) + smallest_tile * Word(last) + drain_waits;
+    return std::max({begin + array + end, inputs + config_.memory_latency + end, weights + config_.memory_latency + end,
+                     drains}) +
+           tail;
+  }
+
+ private:
+  // The sizes that an axis falls into, with how often.
+  static std::vector<std::pair<int32_t, int64_t>> Pieces(int32_t total, int32_t size) {
+    std::vector<std::pair<int32_t, int64_t>> pieces;
+    if (total / size > 0) pieces.emplace_back(size, total / size);
+    if (total % size > 0) pieces.emplace_back(total % size, 1);
+    return pieces;
+  }
+  int64_t Word(int64_t elements) const { return WordCycles(in_.vector, config_, 0, elements, 1); }
+
+  Instruction in_;
+  const Config& config_;
+};
+
+// Steps that EstimateCycles takes.
+int64_t WorkOf(const Instruction& instruction, const Config& config) {
+  const Geometry g = GeometryOf(instruction, config);
+  const int64_t columns =
+      instruction.opcode == Opcode::kDepthwise ? 1 : std::min(instruction.tiling.columns_per_block, g.column_tiles);
+  const int64_t passes = instruction.opcode == Opcode::kDepthwise ? 1 : g.row_tiles() * columns;
+  return CountVisits(instruction, config) * (passes + 4);
+}
+
+}  // namespace
+
+std::vector<Tiling> TilingsOf(const Instruction& instruction, const Config& config) {
+  const Convolution& c = instruction.convolution;
+  const bool depthwise = instruction.opcode == Opcode::kDepthwise;
+  std::vector<Packing> packings = {Packing::kChannels};
+  const int64_t by_channels = c.taps() * CeilDivide(c.channels, config.array_rows);
+  const int64_t by_taps = CeilDivide(int64_t{c.taps()} * c.channels, config.array_rows);
+  if (!depthwise && c.weight_layout == WeightLayout::kTiled && by_taps < by_channels)
+    packings.push_back(Packing::kTaps);
+
+  std::vector<Tiling> tilings;
+  Instruction trial = instruction;
+  for (Packing packing : packings) {
+    for (int32_t height : EvenCuts(c.out_height, config.accumulation_buffer_words)) {
+      for (int32_t width : EvenCuts(c.out_width, config.accumulation_buffer_words / height)) {
+        Tiling& t = trial.tiling;
+        t = Tiling{};
+        t.packing = packing;
+        t.tile_height = height;
+        t.tile_width = width;
+        const Geometry g = GeometryOf(trial, config);
+        const int64_t words = GroupWords(trial, g, height, width);
+        if (words > (depthwise ? config.depthwise_buffer_words : config.input_buffer_words)) continue;
+        if (depthwise) {
+          // A block fetches its weights and inputs anew in either order: the order of pixel tiles decides parameters.
+          for (Order order : {Order::kInputOuter, Order::kWeightOuter}) {
+            if (order == Order::kWeightOuter && (g.column_tiles == 1 || g.tiles_y * g.tiles_x == 1)) continue;
+            t.order = order;
+            tilings.push_back(t);
+          }
+          continue;
+        }
+        const int64_t most_columns = config.accumulation_buffer_words / (int64_t{height} * width);
+        for (int32_t columns : EvenCuts(g.column_tiles, most_columns)) {
+          t.columns_per_block = columns;
+          const int64_t tiles_of_block = int64_t{g.row_tiles()} * columns;
+          for (int32_t groups : Amounts(g.groups, config.input_buffer_words / words)) {
+            t.groups_per_bank = groups;
+            for (int32_t weight_tiles : Amounts(tiles_of_block, config.weight_buffer_words / config.array_rows)) {
+              t.weight_tiles_per_bank = weight_tiles;
+              for (Order order : {Order::kInputOuter, Order::kWeightOuter}) {
+                // With one pixel tile or one block the orders visit the same blocks; they differ in what stays.
+                t.order = order;
+                tilings.push_back(t);
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  return tilings;
+}
+
+double LowerBound(const Instruction& instruction, const Config& config, std::string* bound_from) {
+  const VectorProgram& v = instruction.vector;
+  const Convolution& c = instruction.convolution;
+  double best = 0;
+  const auto offer = [&](double cycles, std::string_view from) {
+    if (cycles <= best) return;
+    best = cycles;
+    *bound_from = from;
+  };
+  const double words = static_cast<double>(v.outer[0]) * v.outer[1] * v.outer[2] * v.outer[3];
+  // Every element leaves once; an operand that is not broadcast enters once.
+  offer(words * v.length * BytesOf(v.output.element) / config.output_port_bytes, "memory traffic");
+  double operand_bytes = 0;
+  for (const Stream& s : v.operands) {
+    double elements = s.element_stride != 0 ? v.length : 1;
+    for (int i = 0; i < kOuterLoops; ++i) {
+      const auto at = static_cast<size_t>(i);
+      if (s.outer_stride[at] != 0) elements *= v.outer[at];
+    }
+    operand_bytes += elements * BytesOf(s.element);
+  }
+  offer(operand_bytes / config.operand_port_bytes, "memory traffic");
+  if (instruction.opcode == Opcode::kVector) return best;
+
+  const double outputs = static_cast<double>(c.batch) * c.out_height * c.out_width * c.out_channels;
+  if (instruction.opcode == Opcode::kDepthwise) {
+    offer(outputs * c.taps() / (static_cast<double>(config.lanes()) * config.depthwise_multipliers),
+          "multiply-accumulates");
+    return best;
+  }
+  offer(outputs * c.taps() * c.channels / static_cast<double>(config.macs_per_cycle()), "multiply-accumulates");
+  const double weights =
+      static_cast<double>(c.weight_batch_stride != 0 ? c.batch : 1) * c.taps() * c.channels * c.out_channels;
+  offer(weights * config.weight_format.bytes() / config.weight_port_bytes, "memory traffic");
+  return best;
+}
+
+StatusOr<Schedule> Scheduler::Find(const Instruction& instruction) {
+  Instruction trial = instruction;
+  trial.tiling = Tiling{};
+  trial.kernel = 0;
+  const std::vector<uint8_t> bits = Encode({trial});
+  const std::string key(bits.begin(), bits.end());
+  if (const auto it = known_.find(key); it != known_.end()) return it->second;
+
+  struct Candidate {
+    int64_t bound;
+    size_t index;
+  };
+  const std::vector<Tiling> tilings = TilingsOf(trial, config_);
+  if (tilings.empty()) {
+    return absl::UnimplementedError(fmt::format("one output position needs more than the {} buffer holds",
+                                                trial.opcode == Opcode::kDepthwise ? "depthwise" : "input"));
+  }
+  Bounder bounder(trial, config_);
+  std::vector<Candidate> candidates;
+  for (size_t i = 0; i < tilings.size(); ++i) candidates.push_back({bounder.Of(tilings[i]), i});
+  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    return a.bound != b.bound ? a.bound < b.bound : a.index < b.index;
+  });
+
+  int64_t best = std::numeric_limits<int64_t>::max(), work = 0;
+  size_t best_index = 0;
+  bool exhausted = true;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.bound >= best) break;
+    trial.tiling = tilings[candidate.index];
+    work += WorkOf(trial, config_);
+    if (work > kWorkLimit && best != std::numeric_limits<int64_t>::max()) {
+      exhausted = false;
+      break;
+    }
+    const int64_t cycles = EstimateCycles(trial, config_);
+    ++timed_;
+    if (cycles < best) {
+      best = cycles;
+      best_index = candidate.index;
+    }
+  }
+  Schedule schedule;
+  schedule.tiling = tilings[best_index];
+  Certificate& certificate = schedule.certificate;
+  certificate.cost = static_cast<double>(best);
+  certificate.unit = "cycles";
+  certificate.lower_bound = LowerBound(instruction, config_, &certificate.bound_from);
+  certificate.optimal = exhausted || certificate.cost <= certificate.lower_bound;
+  known_[key] = schedule;
+  return schedule;
+}
+
+}  // namespace kiln::systolic

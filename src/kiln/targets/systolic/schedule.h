@@ -1,0 +1,50 @@
+// Chooses the tiling of matrix and depthwise instructions.
+//
+// The space: both packings and orders; tile heights and widths that cut the image into different numbers of tiles, each
+// as even as can be; column blocks likewise; groups and weight tiles a bank from one to as many as fit, by doubling,
+// plus the even cuts. Every point is first given a lower bound in closed form; points are then timed exactly
+// (timing.h) in order of their bounds until no bound is below the best time. So the result is the optimum of the space,
+// unless the work limit is met; the certificate says which.
+#ifndef KILN_TARGETS_SYSTOLIC_SCHEDULE_H_
+#define KILN_TARGETS_SYSTOLIC_SCHEDULE_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kiln/support/status.h"
+#include "kiln/targets/interface/program.h"
+#include "kiln/targets/systolic/config.h"
+#include "kiln/targets/systolic/isa.h"
+
+namespace kiln::systolic {
+
+struct Schedule {
+  Tiling tiling;
+  Certificate certificate;
+};
+
+// All tilings of the space that the machine accepts, in a fixed order.
+std::vector<Tiling> TilingsOf(const Instruction& instruction, const Config& config);
+
+// Cycles that no tiling can go below: multiply-accumulates at the array's rate, and every byte once over its port.
+// `bound_from` says which.
+double LowerBound(const Instruction& instruction, const Config& config, std::string* bound_from);
+
+// Schedules instructions; equal shapes are searched once.
+class Scheduler {
+ public:
+  explicit Scheduler(const Config& config) : config_(config) {}
+  // The instruction's tiling and addresses are not looked at. Unimplemented: no tiling fits the machine's buffers.
+  StatusOr<Schedule> Find(const Instruction& instruction);
+  int64_t timed() const { return timed_; }  // tilings timed exactly so far
+
+ private:
+  const Config& config_;
+  std::map<std::string, Schedule> known_;  // by the bits of the instruction
+  int64_t timed_ = 0;
+};
+
+}  // namespace kiln::systolic
+
+#endif  // KILN_TARGETS_SYSTOLIC_SCHEDULE_H_

@@ -1,0 +1,64 @@
+#include "tests/targets/systolic/compiled.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "kiln/execute/reference.h"
+#include "kiln/passes/pipeline.h"
+#include "kiln/quantise/quantise.h"
+#include "kiln/targets/systolic/codegen.h"
+#include "kiln/targets/systolic/lower.h"
+
+namespace kiln::systolic {
+
+StatusOr<Graph> Prepare(Graph graph, const std::vector<std::vector<Tensor>>& images, const Recipe& recipe) {
+  PassContext context;
+  KILN_RETURN_IF_ERROR(RunPasses(graph, StandardPipeline(), context));
+  KILN_RETURN_IF_ERROR(RunPasses(graph, LayoutPipeline(), context));
+  CalibrationData data;
+  KILN_ASSIGN_OR_RETURN(const auto executor, ReferenceExecutor::Create(graph));
+  for (const std::vector<Tensor>& image : images) {
+    const auto observe = [&](const Value& value, const Tensor& tensor) {
+      if (tensor.type() != ElementType::kFloat32) return;
+      Histogram histogram;
+      histogram.Add(tensor.data<float>());
+      data.Add(value.name(), histogram);
+    };
+    KILN_RETURN_IF_ERROR(executor->Run(image, observe).status());
+  }
+  data.set_images(static_cast<int64_t>(images.size()));
+  return Quantise(graph, recipe, data);
+}
+
+StatusOr<std::unique_ptr<SystolicProgram>> CompileFor(const Graph& prepared, const Config& config, bool host_fallback) {
+  CompileOptions options;
+  options.host_fallback = host_fallback;
+  KILN_ASSIGN_OR_RETURN(Lowered lowered, Lower(prepared, config, options));
+  return Generate(std::move(lowered), prepared, config);
+}
+
+Config SquareConfig(int size) {
+  Config config;
+  config.name = "square-" + std::to_string(size);
+  config.array_rows = config.array_columns = size;
+  config.input_port_bytes = config.weight_port_bytes = config.operand_port_bytes = config.output_port_bytes = size;
+  return config;
+}
+
+std::string KernelList(const Program& program) {
+  std::string out;
+  for (const KernelInfo& kernel : program.kernels()) {
+    out += kernel.unit + " " + kernel.operation;
+    if (kernel.on_host()) out += " (" + kernel.host_reason + ")";
+    out += "\n";
+  }
+  return out;
+}
+
+std::string SharedFolder() {
+  const char* folder = std::getenv("KILN_SHARED");
+  const std::string path = folder != nullptr ? folder : "../shared";
+  return std::filesystem::is_directory(path) ? path : "";
+}
+
+}  // namespace kiln::systolic
