@@ -14,7 +14,8 @@ namespace kiln::systolic {
 
 // The graph after the standard and layout passes, annotated from what its values are on `images` (each one tensor an
 // input).
-StatusOr<Graph> Prepare(Graph graph, const std::vector<std::vector<Tensor>>& images, const Recipe& recipe = Int8Recipe());
+StatusOr<Graph> Prepare(Graph graph, const std::vector<std::vector<Tensor>>& images,
+                        const Recipe& recipe = Int8Recipe());
 
 StatusOr<std::unique_ptr<SystolicProgram>> CompileFor(const Graph& prepared, const Config& config,
                                                       bool host_fallback = true);
