@@ -56,8 +56,8 @@ class ReferenceExecutor {
 
   // Runs the graph once for each image: each input is [images, ...], of which every run sees a slice [1, ...]. Every
   // output must be [1, ...]; the results are [images, ...]. Images run in parallel (support/parallel.h), each on one
-  // thread, so that results are the same bits for any number of threads. With an observer images run one after the
-  // other, in order.
+  // thread, so that results, and what an observer sees, are the same bits for any number of threads. With an observer
+  // images run one after the other, in order.
   //   errors  as Run; inputs that differ in the number of images; an output without a leading 1
   StatusOr<std::vector<Tensor>> RunBatch(std::span<const Tensor> inputs, const ValueObserver& observer = {},
                                          const BatchProgress& progress = {}) const;

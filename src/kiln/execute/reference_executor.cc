@@ -163,8 +163,7 @@ StatusOr<std::vector<Tensor>> ReferenceExecutor::RunBatch(std::span<const Tensor
   const auto run = [&](int64_t image) -> Status {
     std::vector<Tensor> slices;
     for (const Tensor& input : inputs) slices.push_back(ImageOf(input, image));
-    KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> results,
-                          state_->Run(slices, observer ? ThreadCount() : 1, observer));
+    KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> results, state_->Run(slices, 1, observer));
     for (size_t i = 0; i < results.size(); ++i) {
       const Tensor& result = results[i];
       const std::string place = "output '" + state_->graph->outputs()[i]->name() + "'";
