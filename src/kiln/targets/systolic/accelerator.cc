@@ -5,6 +5,7 @@
 #include "kiln/targets/interface/family.h"
 #include "kiln/targets/systolic/codegen.h"
 #include "kiln/targets/systolic/cycle.h"
+#include "kiln/targets/systolic/functional.h"
 #include "kiln/targets/systolic/lower.h"
 #include "kiln/targets/systolic/program.h"
 
@@ -32,7 +33,7 @@ StatusOr<RunResult> SystolicAccelerator::Run(const Program& program, const Batch
     return ErrorAt("", name(), "the program was compiled for another family", "compile it for this one");
   switch (options.level) {
     case Level::kFunctional:
-      return UnsupportedAt("", name(), "the functional level is not there yet", "use --level cycle");
+      return RunFunctional(*systolic, batch, options);
     case Level::kCycle:
       return RunCycle(*systolic, batch, options);
     case Level::kReference:
