@@ -1,0 +1,56 @@
+// The tests that every accelerator family must pass, written once. A family joins with one file:
+//
+//   // tests/targets/conformance/vta.cc
+//   KILN_CONFORMANCE(vta, {
+//       .design_points = {"accelerators/vta-int8-16.yaml"},
+//       .never = {{"conv.depthwise*", "no depthwise unit"}},
+//       .not_yet = {{"softmax.*", "the ALU has no exponential yet"}},
+//   });
+//
+// For every design point and every case (cases.h) the suite checks:
+//   levels       functional and cycle give the same bits, and the same again with another number of threads
+//   accuracy     values agree with the fp32 reference up to what the quantisation of the case allows
+//   placement    nothing runs on the host, unless a row of `never` or `not_yet` says so; then the host runs it, the
+//   reason is
+//                listed, and compiling without host fallback fails with an error that names the node
+//   closed gaps  a row of `not_yet` (or `never`) whose case has begun to run on the accelerator fails until the row is
+//   gone
+// and for random graphs: levels agree, whatever runs where.
+#ifndef KILN_TESTS_TARGETS_CONFORMANCE_CONFORMANCE_H_
+#define KILN_TESTS_TARGETS_CONFORMANCE_CONFORMANCE_H_
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace kiln::conformance {
+
+struct Exception {
+  std::string cases;   // glob over case names: "conv.*"
+  std::string reason;  // why
+};
+
+struct Family {
+  std::string name;
+  std::vector<std::string> design_points;  // files, relative to the repository
+  std::vector<Exception> never;            // what the family can never do
+  std::vector<Exception> not_yet;          // what it cannot do yet
+};
+
+// The families that joined, in link order.
+std::vector<Family>& Families();
+
+struct Join {
+  Join(std::string name, Family family) {
+    family.name = std::move(name);
+    Families().push_back(std::move(family));
+  }
+};
+
+}  // namespace kiln::conformance
+
+// The files stand in the test program itself, not in a library, so that no row is lost at link time.
+#define KILN_CONFORMANCE(family, ...) \
+  static const ::kiln::conformance::Join kJoin_##family(#family, ::kiln::conformance::Family __VA_ARGS__)
+
+#endif  // KILN_TESTS_TARGETS_CONFORMANCE_CONFORMANCE_H_

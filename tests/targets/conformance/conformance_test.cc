@@ -1,0 +1,259 @@
+#include "tests/targets/conformance/conformance.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "kiln/execute/reference.h"
+#include "kiln/ir/random_graph.h"
+#include "kiln/passes/pipeline.h"
+#include "kiln/quantise/calibrate.h"
+#include "kiln/quantise/quantise.h"
+#include "kiln/support/parallel.h"
+#include "kiln/targets/registry.h"
+#include "tests/targets/conformance/cases.h"
+
+namespace kiln::conformance {
+
+std::vector<Family>& Families() {
+  static auto* families = new std::vector<Family>;
+  return *families;
+}
+
+namespace {
+
+constexpr int64_t kImages = 4;
+
+const Exception* Find(const std::vector<Exception>& rows, const std::string& name) {
+  for (const Exception& row : rows) {
+    if (MatchesGlob(row.cases, name)) return &row;
+  }
+  return nullptr;
+}
+
+// kImages random images for every input of the graph.
+Batch RandomBatch(const Graph& graph, uint64_t seed) {
+  Random random(seed);
+  Batch batch;
+  for (const Value* input : graph.inputs()) {
+    std::vector<int64_t> dims = input->shape().dims();
+    dims[0] = kImages;
+    batch.inputs.push_back(RandomTensor(random, input->element(), Shape(dims), -2.0, 2.0));
+  }
+  return batch;
+}
+
+struct Prepared {
+  Graph quantised;
+  Batch batch;
+  std::vector<Tensor> reference;
+};
+
+// Passes, calibration on the very images that will be run, quantisation.
+Prepared Prepare(Graph graph, uint64_t seed) {
+  Prepared p;
+  PassContext context;
+  EXPECT_EQ(RunPasses(graph, StandardPipeline(), context), OkStatus());
+  EXPECT_EQ(RunPasses(graph, LayoutPipeline(), context), OkStatus());
+  p.batch = RandomBatch(graph, seed);
+  auto executor = ReferenceExecutor::Create(graph);
+  EXPECT_TRUE(executor.ok()) << executor.status();
+  auto reference = (*executor)->RunBatch(p.batch.inputs);
+  EXPECT_TRUE(reference.ok()) << reference.status();
+  p.reference = *std::move(reference);
+  auto data = Calibrate(graph, p.batch.inputs, kImages);
+  EXPECT_TRUE(data.ok()) << data.status();
+  auto quantised = Quantise(graph, Int8Recipe(), *data);
+  EXPECT_TRUE(quantised.ok()) << quantised.status();
+  p.quantised = *std::move(quantised);
+  return p;
+}
+
+double RelativeError(const std::vector<Tensor>& got, const std::vector<Tensor>& want) {
+  double error = 0, power = 0;
+  EXPECT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) {
+    EXPECT_EQ(got[i].shape(), want[i].shape());
+    if (!(got[i].shape() == want[i].shape())) return 1e9;
+    for (int64_t k = 0; k < want[i].size(); ++k) {
+      const double difference = got[i].ValueAt(k) - want[i].ValueAt(k);
+      error += difference * difference;
+      power += want[i].ValueAt(k) * want[i].ValueAt(k);
+    }
+  }
+  return std::sqrt(error / std::max(power, 1e-30));
+}
+
+StatusOr<RunResult> RunAt(const Accelerator& accelerator, const Program& program, const Batch& batch, Level level,
+                          int threads) {
+  SetThreadCount(threads);
+  RunOptions options;
+  options.level = level;
+  auto result = accelerator.Run(program, batch, options);
+  SetThreadCount(0);
+  return result;
+}
+
+// Functional and cycle on one and on several threads: the same bits everywhere, the same cycles at the cycle level.
+std::vector<Tensor> CheckLevels(const Accelerator& accelerator, const Program& program, const Batch& batch) {
+  const auto functional = RunAt(accelerator, program, batch, Level::kFunctional, 1);
+  EXPECT_TRUE(functional.ok()) << functional.status();
+  if (!functional.ok()) return {};
+  const auto cycle = RunAt(accelerator, program, batch, Level::kCycle, 1);
+  EXPECT_TRUE(cycle.ok()) << cycle.status();
+  if (!cycle.ok()) return {};
+  EXPECT_TRUE(cycle->codes == functional->codes) << program.Print();
+  EXPECT_TRUE(cycle->outputs == functional->outputs);
+
+  const auto functional3 = RunAt(accelerator, program, batch, Level::kFunctional, 3);
+  const auto cycle3 = RunAt(accelerator, program, batch, Level::kCycle, 3);
+  EXPECT_TRUE(functional3.ok() && functional3->codes == functional->codes);
+  EXPECT_TRUE(cycle3.ok() && cycle3->codes == cycle->codes);
+  EXPECT_EQ(cycle3->cycles_per_image, cycle->cycles_per_image);
+  EXPECT_EQ(cycle->cycles_per_image.size(), static_cast<size_t>(batch.images()));
+  EXPECT_EQ(cycle->cycles_per_image[0], cycle->trace.cycles);
+  return functional->outputs;
+}
+
+std::unique_ptr<Accelerator> Load(const std::string& design_point) {
+  auto accelerator = LoadAccelerator(design_point);
+  EXPECT_TRUE(accelerator.ok()) << accelerator.status();
+  return accelerator.ok() ? *std::move(accelerator) : nullptr;
+}
+
+// (family, design point)
+class EveryFamily : public testing::TestWithParam<std::tuple<std::string, std::string>> {
+ protected:
+  const Family& family() const {
+    for (const Family& f : Families()) {
+      if (f.name == std::get<0>(GetParam())) return f;
+    }
+    KILN_CHECK(false);
+    return Families().front();
+  }
+};
+
+std::vector<std::tuple<std::string, std::string>> DesignPoints() {
+  std::vector<std::tuple<std::string, std::string>> all;
+  for (const Family& family : Families()) {
+    for (const std::string& point : family.design_points) all.emplace_back(family.name, point);
+  }
+  return all;
+}
+
+TEST_P(EveryFamily, RunsEveryCaseOrSaysWhyNot) {
+  const auto accelerator = Load(std::get<1>(GetParam()));
+  ASSERT_NE(accelerator, nullptr);
+  std::set<const Exception*> used;
+  for (const Case& c : AllCases()) {
+    SCOPED_TRACE(c.name);
+    const Prepared p = Prepare(c.build(), 11);
+    const Exception* never = Find(family().never, c.name);
+    const Exception* not_yet = Find(family().not_yet, c.name);
+    used.insert(never);
+    used.insert(not_yet);
+
+    const auto program = accelerator->Compile(p.quantised, {});
+    ASSERT_TRUE(program.ok()) << program.status();
+    const std::vector<Tensor> outputs = CheckLevels(*accelerator, **program, p.batch);
+    ASSERT_FALSE(outputs.empty());
+    EXPECT_LE(RelativeError(outputs, p.reference), c.tolerance) << (*program)->Print();
+
+    std::string on_host;
+    for (const KernelInfo& kernel : (*program)->kernels()) {
+      if (!kernel.on_host()) continue;
+      on_host += kernel.name + " (" + kernel.host_reason + ") ";
+    }
+    CompileOptions strict;
+    strict.host_fallback = false;
+    const auto without_host = accelerator->Compile(p.quantised, strict);
+    if (never == nullptr && not_yet == nullptr) {
+      EXPECT_EQ(on_host, "") << "runs on the host; list the case under never or not_yet with the reason";
+      EXPECT_TRUE(without_host.ok()) << without_host.status();
+    } else {
+      EXPECT_NE(on_host, "") << "has begun to run on the accelerator: take its row out ("
+                             << (never ? never : not_yet)->reason << ")";
+      ASSERT_FALSE(without_host.ok());
+      EXPECT_NE(MessageOf(without_host.status()).find("node '"), std::string::npos) << without_host.status();
+    }
+  }
+  for (const auto* rows : {&family().never, &family().not_yet}) {
+    for (const Exception& row : *rows) EXPECT_TRUE(used.count(&row)) << "no case matches '" << row.cases << "'";
+  }
+}
+
+TEST_P(EveryFamily, LevelsAgreeOnRandomGraphs) {
+  const auto accelerator = Load(std::get<1>(GetParam()));
+  ASSERT_NE(accelerator, nullptr);
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE("random graph " + std::to_string(seed));
+    const Prepared p = Prepare(RandomGraph(seed), seed);
+    if (testing::Test::HasFailure()) return;
+    const auto program = accelerator->Compile(p.quantised, {});
+    ASSERT_TRUE(program.ok()) << program.status();
+    CheckLevels(*accelerator, **program, p.batch);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST_P(EveryFamily, DesignPointReadsBackTheSame) {
+  const auto accelerator = Load(std::get<1>(GetParam()));
+  ASSERT_NE(accelerator, nullptr);
+  EXPECT_EQ(accelerator->family(), family().name);
+  const std::string text = accelerator->Describe();
+  const auto again = ParseAccelerator(text, "described.yaml");
+  ASSERT_TRUE(again.ok()) << again.status() << "\n" << text;
+  EXPECT_EQ((*again)->Describe(), text);
+  EXPECT_GT(accelerator->PeakMacsPerCycle(), 0);
+  EXPECT_FALSE(accelerator->ActivationFormats().empty());
+  EXPECT_FALSE(accelerator->WeightFormats().empty());
+}
+
+// Anything but one clear error naming file and key would be a fault.
+TEST_P(EveryFamily, RefusesUnknownKeys) {
+  const auto accelerator = Load(std::get<1>(GetParam()));
+  ASSERT_NE(accelerator, nullptr);
+  const auto bad = ParseAccelerator(accelerator->Describe() + "\nno_such_key: 3\n", "bad.yaml");
+  ASSERT_FALSE(bad.ok());
+  EXPECT_NE(MessageOf(bad.status()).find("bad.yaml"), std::string::npos) << bad.status();
+  EXPECT_NE(MessageOf(bad.status()).find("no_such_key"), std::string::npos) << bad.status();
+}
+
+TEST_P(EveryFamily, RefusesInputsOfTheWrongShape) {
+  const auto accelerator = Load(std::get<1>(GetParam()));
+  ASSERT_NE(accelerator, nullptr);
+  const Prepared p = Prepare(AllCases().front().build(), 11);
+  const auto program = accelerator->Compile(p.quantised, {});
+  ASSERT_TRUE(program.ok()) << program.status();
+  for (const Level level : {Level::kFunctional, Level::kCycle}) {
+    Batch wrong;
+    wrong.inputs.emplace_back(ElementType::kFloat32, Shape{2, 3, 5, 5});
+    const auto result = RunAt(*accelerator, **program, wrong, level, 1);
+    ASSERT_FALSE(result.ok());
+    EXPECT_NE(MessageOf(result.status()).find("2x3x5x5"), std::string::npos) << result.status();
+    Batch none;
+    EXPECT_FALSE(RunAt(*accelerator, **program, none, level, 1).ok());
+  }
+}
+
+std::string NameOfPoint(const testing::TestParamInfo<std::tuple<std::string, std::string>>& info) {
+  std::string name = std::filesystem::path(std::get<1>(info.param)).stem().string();
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Conformance, EveryFamily, testing::ValuesIn(DesignPoints()), NameOfPoint);
+
+// Every family of the build has joined.
+TEST(Conformance, EveryFamilyHasJoined) {
+  std::set<std::string> joined;
+  for (const Family& family : Families()) joined.insert(family.name);
+  for (const std::string& name : FamilyNames()) EXPECT_TRUE(joined.count(name)) << name;
+}
+
+}  // namespace
+}  // namespace kiln::conformance
