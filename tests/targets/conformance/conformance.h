@@ -31,10 +31,10 @@ struct Exception {
 };
 
 struct Family {
-  std::string name;
-  std::vector<std::string> design_points;  // files, relative to the repository
-  std::vector<Exception> never;            // what the family can never do
-  std::vector<Exception> not_yet;          // what it cannot do yet
+  std::string name = {};
+  std::vector<std::string> design_points = {};  // files, relative to the repository
+  std::vector<Exception> never = {};            // what the family can never do
+  std::vector<Exception> not_yet = {};          // what it cannot do yet
 };
 
 // The families that joined, in link order.
