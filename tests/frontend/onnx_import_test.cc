@@ -1,0 +1,195 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/frontend/onnx_models.h"
+
+namespace kiln {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> OperatorsOf(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const auto& node : graph.nodes()) names.emplace_back(node->info().id);
+  return names;
+}
+
+TEST(OnnxImport, BindsTheBatchAndItsSymbol) {
+  const std::string text =
+      InputText("x", {"n", "3"}) + InputText("z", {"3", "n"}) + InputText("w", {"", "k"}) + NodeToY("Relu");
+  ImportOptions options;
+  options.batch = 4;
+  auto graph = Import(17, text, "", options);
+  ASSERT_TRUE(graph.ok()) << MessageOf(graph.status());
+  EXPECT_EQ(graph->FindValue("x")->shape(), (Shape{4, 3}));
+  EXPECT_EQ(graph->FindValue("z")->shape(), (Shape{3, 4}));
+  EXPECT_EQ(graph->FindValue("w")->shape(), (Shape{4, kUnknownDim}));
+  EXPECT_EQ(graph->FindValue("y")->shape(), (Shape{4, 3}));
+  options.batch = 0;
+  graph = Import(17, text, "", options);
+  ASSERT_TRUE(graph.ok());
+  EXPECT_EQ(graph->FindValue("y")->shape(), (Shape{kUnknownDim, 3}));
+}
+
+TEST(OnnxImport, TakesInputShapesFromTheCaller) {
+  const std::string text = InputText("x", {"1", "3", "h", "w"}) + NodeToY("Relu");
+  ImportOptions options;
+  options.input_shapes["x"] = Shape{2, 3, 8, 9};
+  auto graph = Import(17, text, "", options);
+  ASSERT_TRUE(graph.ok()) << MessageOf(graph.status());
+  EXPECT_EQ(graph->outputs()[0]->shape(), (Shape{2, 3, 8, 9}));
+  options.input_shapes["nobody"] = Shape{1};
+  ExpectError(Import(17, text, "", options), StatusCode::kInvalidArgument, "input 'nobody': is not an input");
+}
+
+TEST(OnnxImport, InitialisersListedAsInputsAreConstants) {
+  const auto graph = Import(8, InputText("x", {"1", "2"}) + InputText("c", {"2"}) + FloatsText("c", {2}, {3, 4}) +
+                                   NodeToY("Add", "input: 'c'"));
+  ASSERT_TRUE(graph.ok()) << MessageOf(graph.status());
+  EXPECT_EQ(graph->inputs().size(), 1u);
+  EXPECT_EQ(OutputOf(graph, {Tensor::Of<float>({1, 2}, {1, 1})}), Tensor::Of<float>({1, 2}, {4, 5}));
+}
+
+TEST(OnnxImport, KeepsNamesAndNamesTheUnnamed) {
+  const auto graph =
+      Import(17, InputText("x", {"1"}) +
+                     "node { op_type: 'Relu' input: 'x' output: 'a' } "
+                     "node { op_type: 'Neg' name: 'minus' input: 'a' output: 'y' } output { name: 'y' }");
+  ASSERT_TRUE(graph.ok());
+  EXPECT_EQ(graph->nodes().front()->name(), "Relu_0");
+  EXPECT_EQ(graph->nodes().back()->name(), "minus");
+  EXPECT_NE(graph->FindValue("a"), nullptr);
+}
+
+TEST(OnnxImport, SortsNodes) {
+  const auto graph = Import(17, InputText("x", {"1"}) +
+                                    "node { op_type: 'Neg' input: 'a' output: 'y' } "
+                                    "node { op_type: 'Relu' input: 'x' output: 'a' } output { name: 'y' }");
+  ASSERT_TRUE(graph.ok()) << MessageOf(graph.status());
+  EXPECT_THAT(OperatorsOf(*graph), ElementsAre("Relu", "Neg"));
+}
+
+TEST(OnnxImport, KeepsMetadataOfItsOwn) {
+  const auto graph =
+      Import(17, InputText("x", {"1"}) + NodeToY("Relu"),
+             "metadata_props { key: 'kiln.mean' value: '0.5' } metadata_props { key: 'author' value: 'a' }");
+  ASSERT_TRUE(graph.ok());
+  EXPECT_EQ(graph->metadata(), (std::map<std::string, std::string>{{"kiln.mean", "0.5"}}));
+}
+
+TEST(OnnxImport, ReadsConstantsOfEveryKind) {
+  const auto constant = [](const std::string& attribute) {
+    return Import(17, "node { op_type: 'Constant' output: 'y' attribute { " + attribute + " } } output { name: 'y' }");
+  };
+  const auto value = [&](const std::string& attribute) {
+    const auto graph = constant(attribute);
+    EXPECT_TRUE(graph.ok()) << attribute << ": " << MessageOf(graph.status());
+    return graph.ok() ? graph->outputs()[0]->constant() : Tensor();
+  };
+  EXPECT_EQ(value("name: 'value_int' type: INT i: -7"), Tensor::Scalar<int64_t>(-7));
+  EXPECT_EQ(value("name: 'value_float' type: FLOAT f: 0.5"), Tensor::Scalar<float>(0.5f));
+  EXPECT_EQ(value("name: 'value_ints' type: INTS ints: [1, 2]"), Tensor::Of<int64_t>({2}, {1, 2}));
+  EXPECT_EQ(value("name: 'value_floats' type: FLOATS floats: [1, 2]"), Tensor::Of<float>({2}, {1, 2}));
+  EXPECT_EQ(value("name: 'value_string' type: STRING s: 'k'").strings(), std::vector<std::string>{"k"});
+  EXPECT_EQ(value("name: 'value' type: TENSOR t { data_type: 3 dims: 2 int32_data: [-1, 5] }"),
+            Tensor::Of<int8_t>({2}, {-1, 5}));
+  EXPECT_EQ(
+      value("name: 'sparse_value' type: SPARSE_TENSOR sparse_tensor { dims: [2, 2] "
+            "values { data_type: 1 dims: 1 float_data: 9 } indices { data_type: 7 dims: [1, 2] int64_data: [1, 0] } }"),
+      Tensor::Of<float>({2, 2}, {0, 0, 9, 0}));
+  ExpectError(
+      constant("name: 'sparse_value' type: SPARSE_TENSOR sparse_tensor { dims: [2, 2] "
+               "values { data_type: 1 dims: 1 float_data: 9 } indices { data_type: 7 dims: 1 int64_data: 4 } }"),
+      StatusCode::kInvalidArgument, "lies outside");
+}
+
+TEST(OnnxImport, InlinesFunctions) {
+  const std::string function =
+      "functions { domain: 'local' name: 'ScaledRelu' input: 'a' output: 'b' attribute: 'slope' "
+      "opset_import { version: 17 } "
+      "node { op_type: 'LeakyRelu' input: 'a' output: 't' attribute { name: 'alpha' type: FLOAT ref_attr_name: 'slope' "
+      "} } "
+      "node { op_type: 'Add' input: 't' input: 't' output: 'b' } } opset_import { domain: 'local' version: 1 }";
+  const std::string call = "node { op_type: 'ScaledRelu' domain: 'local' name: 'call' input: 'x' output: 'y' " +
+                           FloatAttribute("slope", 0.5) + "} output { name: 'y' }";
+  const auto graph = Import(17, InputText("x", {"2"}) + call, function);
+  ASSERT_TRUE(graph.ok()) << MessageOf(graph.status());
+  EXPECT_EQ(graph->nodes().front()->name(), "call/LeakyRelu_0");
+  EXPECT_NE(graph->FindValue("call/t"), nullptr);
+  EXPECT_EQ(graph->outputs()[0]->name(), "y");
+  EXPECT_EQ(OutputOf(graph, {Tensor::Of<float>({2}, {-4, 3})}), Tensor::Of<float>({2}, {-4, 6}));
+}
+
+TEST(OnnxImport, RefusesFunctionsThatCallThemselves) {
+  const std::string function =
+      "functions { domain: 'local' name: 'F' input: 'a' output: 'b' "
+      "node { op_type: 'F' domain: 'local' input: 'a' output: 'b' } } opset_import { domain: 'local' version: 1 }";
+  ExpectError(Import(17,
+                     InputText("x", {"2"}) + "node { op_type: 'F' domain: 'local' input: 'x' output: 'y' } "
+                                             "output { name: 'y' }",
+                     function),
+              StatusCode::kUnimplemented, "call each other too deeply");
+}
+
+TEST(OnnxImport, NamesAllUnsupportedOperators) {
+  const auto graph = Import(17, InputText("x", {"2"}) +
+                                    "node { op_type: 'Einsum' name: 'e' input: 'x' output: 'a' } "
+                                    "node { op_type: 'Einsum' name: 'f' input: 'a' output: 'b' } "
+                                    "node { op_type: 'Magic' domain: 'my' name: 'm' input: 'b' output: 'c' } "
+                                    "node { op_type: 'If' input: 'c' output: 'y' } output { name: 'y' }");
+  ExpectError(graph, StatusCode::kUnimplemented, "Einsum (node 'e'), my.Magic (node 'm'), If (node 'If_3')");
+}
+
+TEST(OnnxImport, NamesWhatIsWrongWithAGraph) {
+  const auto invalid = StatusCode::kInvalidArgument;
+  const std::string x = InputText("x", {"1", "2"});
+  ExpectError(Import(17, x + NodeToY("Add", "input: 'w'")), invalid,
+              "node 'Add_0' (Add): reads value 'w', which nothing");
+  ExpectError(Import(17, x + "node { op_type: 'Add' input: 'x' input: 'b' output: 'a' } "
+                             "node { op_type: 'Relu' input: 'a' output: 'b' } output { name: 'b' }"),
+              invalid, "node 'Add_0' (Add): stands in or behind a cycle");
+  ExpectError(Import(17, x + "node { op_type: 'Relu' input: 'x' output: 'x' } output { name: 'x' }"), invalid,
+              "defines value 'x' a second time");
+  ExpectError(Import(17, x + NodeToY("Relu") + NodeToY("Neg")), invalid, "defines value 'y' a second time");
+  ExpectError(Import(17, x + "node { op_type: 'Relu' input: 'x' output: 'z' } output { name: 'y' }"), invalid,
+              "output 'y': is not defined");
+  ExpectError(Import(17, x + FloatsText("w", {3}, {1, 2, 3}) + NodeToY("Add", "input: 'w'")), invalid,
+              "node 'Add_0' (Add)");
+  ExpectError(Import(17, x + FloatsText("w", {3}, {1, 2}) + NodeToY("Add", "input: 'w'")), invalid,
+              "initialiser 'w': holds 2 elements where shape 3 of f32 needs 3");
+  ExpectError(Import(17, x + "initializer { name: 'w' data_type: 1 dims: -3 } " + NodeToY("Add", "input: 'w'")),
+              invalid, "initialiser 'w': shape");
+  ExpectError(
+      Import(17, x + "initializer { name: 'w' data_type: 1 dims: 4611686018427387904 dims: 4 } " + NodeToY("Relu")),
+      invalid, "initialiser 'w': shape");
+  ExpectError(Import(17, x), invalid, "has no outputs");
+  ExpectError(Import(17, x + "node { op_type: 'Relu' input: 'x' output: 'y' } " + ValueText("output", "y", {"1", "5"})),
+              invalid, "value 'y' is declared f32 1x5 and comes out as f32 1x2");
+  ExpectError(Import(17, x + "node { op_type: 'MatMul' input: 'x' input: 'x' output: 'y' " +
+                             IntAttribute("transpose_b", 1) + "} output { name: 'y' }"),
+              invalid, "has no attribute 'transpose_b' in ONNX");
+}
+
+TEST(OnnxImport, NamesWhatKilnDoesNotSupport) {
+  const auto unsupported = StatusCode::kUnimplemented;
+  const std::string x = InputText("x", {"1", "2"});
+  ExpectError(Import(22, x + NodeToY("Relu")), unsupported, "opset 22 of ai.onnx is not supported");
+  ExpectError(Import(17, InputText("x", {"1"}, 14) + NodeToY("Relu")), unsupported, "complex64");
+  ExpectError(Import(17, x + "initializer { name: 'w' data_type: 17 dims: 1 raw_data: 'a' } " + NodeToY("Relu")),
+              unsupported, "float8e4m3fn");
+  ExpectError(Import(17, "input { name: 'x' type { sequence_type { } } } " + NodeToY("Relu")), unsupported,
+              "is not a tensor");
+}
+
+TEST(OnnxImport, RefusesWhatIsNoModel) {
+  for (const std::string& bytes :
+       {std::string(), std::string("not a model"), std::string("\x08\x07"), std::string(100, '\xff')}) {
+    ExpectError(ImportOnnxBytes(bytes, "test.onnx", ""), StatusCode::kInvalidArgument, "is not an ONNX model");
+  }
+  EXPECT_EQ(ImportOnnx("/nonexistent/net.onnx").status().code(), StatusCode::kNotFound);
+  EXPECT_FALSE(ImportOnnx("/").ok());
+}
+
+}  // namespace
+}  // namespace kiln
