@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
     Shared, Networks,
     testing::Values(NetworkCase{"resnet20", "resnet20_cifar10.onnx", "cifar10_train_calib.bin",
                                 "cifar10_test_lossless.bin", "scale=1/255,mean=0.485:0.456:0.406,std=0.229:0.224:0.225",
-                                24, 40, 36, 1},
+                                64, 200, 180, 2},
                     NetworkCase{"mnist8", "mnist-8.onnx", "mnist_t10k-images-idx3-ubyte",
                                 "mnist_t10k-images-idx3-ubyte", "none", 64, 500, 490, 2},
                     NetworkCase{"vit", "vit_mnist.onnx", "mnist_t10k-images-idx3-ubyte", "mnist_t10k-images-idx3-ubyte",

@@ -22,6 +22,9 @@
 //       activations: {calibration: mse}   # other settings for the results
 //       weights: {format: int4}           # and for the weights
 //
+// Nodes are those of the graph after the standard passes: a node that stands for several has their names joined by '+',
+// and a Gemm is a MatMul and an Add of its bias.
+//
 // Every key may be left out: it keeps the value of the built-in recipe `int8`, which is recipes/int8.yaml.
 #ifndef KILN_QUANTISE_RECIPE_H_
 #define KILN_QUANTISE_RECIPE_H_
