@@ -4,7 +4,7 @@
 
 #include "kiln/cli/network_summary.h"
 #include "kiln/cli/resources.h"
-#include "kiln/frontend/onnx.h"
+#include "kiln/frontend/model.h"
 #include "kiln/passes/pipeline.h"
 #include "kiln/quantise/calibrate.h"
 #include "kiln/quantise/quantise.h"
@@ -48,20 +48,10 @@ StatusOr<Preprocess> ChoosePreprocess(const std::string& text, const Graph& netw
   return ParsePreprocess(found->second, network.source(), fmt::format("metadata '{}'", kPreprocessMetadataKey));
 }
 
-// The recipe by name or path; recipes that come with Kiln are found by their bare names.
-StatusOr<Recipe> FindRecipe(const std::string& name) {
-  const auto path = cli::FindResource("recipes", name);
-  if (path.ok()) return LoadRecipe(*path);
-  if (name == "int8") return Int8Recipe();
-  return path.status();
-}
-
 }  // namespace
 
-StatusOr<Graph> ReadModel(const std::filesystem::path& model) { return ImportOnnx(model); }
-
 StatusOr<Graph> LoadNetwork(const std::filesystem::path& model) {
-  KILN_ASSIGN_OR_RETURN(Graph graph, ReadModel(model));
+  KILN_ASSIGN_OR_RETURN(Graph graph, LoadModel(model));
   PassContext context;
   KILN_RETURN_IF_ERROR(RunPasses(graph, StandardPipeline(), context));
   return graph;
@@ -100,15 +90,26 @@ StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network)
   return Images{std::move(set), std::move(converter), text};
 }
 
-StatusOr<Graph> QuantiseNetwork(const Graph& network, const Recipe& recipe, const Images& calibration,
-                                int64_t calibration_images, int64_t* used) {
+StatusOr<Graph> LayOut(const Graph& network) {
   Graph graph = network.Clone();
   PassContext context;
   KILN_RETURN_IF_ERROR(RunPasses(graph, LayoutPipeline(), context));
+  return graph;
+}
+
+StatusOr<Recipe> FindRecipe(const std::string& name) {
+  const auto path = cli::FindResource("recipes", name);
+  if (path.ok()) return LoadRecipe(*path);
+  if (name == "int8") return Int8Recipe();
+  return path.status();
+}
+
+StatusOr<Graph> QuantiseNetwork(const Graph& network, const Recipe& recipe, const Images& calibration,
+                                int64_t calibration_images, int64_t* used) {
   *used = std::min(calibration_images > 0 ? calibration_images : recipe.calibration_images, calibration.size());
   const Tensor inputs[] = {calibration.converter.MakeBatch(0, *used)};
-  KILN_ASSIGN_OR_RETURN(const CalibrationData data, Calibrate(graph, inputs, *used));
-  return Quantise(graph, recipe, data);
+  KILN_ASSIGN_OR_RETURN(const CalibrationData data, Calibrate(network, inputs, *used));
+  return Quantise(network, recipe, data);
 }
 
 void DescribeModel(const Graph& network, RunReport* report) {
@@ -167,8 +168,9 @@ StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProg
 
   if (progress) progress("calibrate", 0, 1);
   int64_t used = 0;
+  KILN_ASSIGN_OR_RETURN(const Graph laid_out, LayOut(network));
   KILN_ASSIGN_OR_RETURN(Graph quantised,
-                        QuantiseNetwork(network, recipe, calibrated_on, options.calibration_images, &used));
+                        QuantiseNetwork(laid_out, recipe, calibrated_on, options.calibration_images, &used));
   report.quantisation = RunReport::Quantisation{
       .recipe = options.recipe,
       .calibration = fmt::format("the first {} images of {}", used, calibrated_on.set->source()),

@@ -23,10 +23,7 @@ namespace kiln {
 // Tells where a long step stands: its name, how much is done, how much there is. May be empty.
 using FlowProgress = std::function<void(const std::string& step, int64_t done, int64_t total)>;
 
-// Reads a model file with batch dimension 1.
-StatusOr<Graph> ReadModel(const std::filesystem::path& model);
-
-// The same with the standard passes run over it.
+// Reads a model with batch dimension 1 and runs the standard passes over it.
 StatusOr<Graph> LoadNetwork(const std::filesystem::path& model);
 
 // Where images come from and what happens to them.
@@ -49,8 +46,14 @@ struct Images {
 // Errors: whatever the readers say; a network with more inputs than one; images or labels that do not fit it.
 StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network);
 
-// Layout passes, calibration on the first `calibration_images` images (at most the recipe's own number where 0), and
-// quantisation. `network` is unchanged. `used` gets the number of images that were looked at.
+// The network in the order of dimensions that accelerators take: the layout passes run over a copy.
+StatusOr<Graph> LayOut(const Graph& network);
+
+// A recipe by name or path; those that come with Kiln are found by their bare names.
+StatusOr<Recipe> FindRecipe(const std::string& name);
+
+// Calibration on the first `calibration_images` images (the recipe's own number where 0; at most those there are), and
+// quantisation of a copy. `used` gets the number of images that were looked at.
 StatusOr<Graph> QuantiseNetwork(const Graph& network, const Recipe& recipe, const Images& calibration,
                                 int64_t calibration_images, int64_t* used);
 

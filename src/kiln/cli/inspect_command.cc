@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "kiln/cli/command.h"
-#include "kiln/cli/flow.h"
 #include "kiln/cli/network_summary.h"
+#include "kiln/frontend/model.h"
 #include "kiln/ir/work.h"
 #include "kiln/passes/pipeline.h"
 #include "kiln/report/text.h"
@@ -75,12 +75,15 @@ class InspectCommand final : public Command {
     app.add_option("model", model_, "The network: ONNX or IR text")->required()->type_name("MODEL");
     app.add_flag("--json", json_, "As JSON");
     app.add_flag("--shapes", shapes_, "Every node with its shapes");
-    app.add_flag("--optimised", optimised_, "After the standard passes");
+    app.add_flag("--raw", raw_, "As the file has it; default: after clean-up, without arithmetic on shapes")
+        ->excludes(app.add_flag("--optimised", optimised_, "After the standard passes"));
     app.footer("Example:\n  kiln inspect models/demo_fashion_mnist.onnx --shapes");
   }
 
   Status Run(Context& context) override {
-    KILN_ASSIGN_OR_RETURN(Graph graph, ReadModel(model_));
+    LoadOptions load;
+    load.clean_up = !raw_;
+    KILN_ASSIGN_OR_RETURN(Graph graph, LoadModel(model_, load));
     if (optimised_) {
       PassContext passes;
       KILN_RETURN_IF_ERROR(RunPasses(graph, StandardPipeline(), passes));
@@ -103,7 +106,7 @@ class InspectCommand final : public Command {
 
  private:
   std::string model_;
-  bool json_ = false, shapes_ = false, optimised_ = false;
+  bool json_ = false, shapes_ = false, raw_ = false, optimised_ = false;
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include "kiln/cli/checks.h"
 #include "kiln/cli/command.h"
-#include "kiln/cli/flow.h"
+#include "kiln/frontend/model.h"
 #include "kiln/passes/pipeline.h"
 #include "kiln/report/text.h"
 
@@ -27,7 +27,9 @@ class PassesCommand final : public Command {
   }
 
   Status Run(Context& context) override {
-    KILN_ASSIGN_OR_RETURN(Graph graph, ReadModel(model_));
+    LoadOptions load;
+    load.clean_up = false;  // that is what this command shows
+    KILN_ASSIGN_OR_RETURN(Graph graph, LoadModel(model_, load));
     std::vector<std::string_view> names(passes_.begin(), passes_.end());
     if (names.empty()) names.assign(StandardPipeline().begin(), StandardPipeline().end());
     if (layout_) names.insert(names.end(), LayoutPipeline().begin(), LayoutPipeline().end());

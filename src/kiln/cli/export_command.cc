@@ -1,0 +1,73 @@
+// kiln export: a network as a file, after passes and quantisation.
+#include <CLI/App.hpp>
+
+#include "kiln/cli/arguments.h"
+#include "kiln/cli/command.h"
+#include "kiln/cli/flow.h"
+#include "kiln/frontend/model.h"
+#include "kiln/ir/text.h"
+#include "kiln/support/file.h"
+
+namespace kiln::cli {
+namespace {
+
+class ExportCommand final : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("model", model_, "The network: ONNX or IR text")->required()->type_name("MODEL");
+    app.add_option("-o,--output", output_, "Where to: .onnx, or .kir for IR text; - prints the text without weights")
+        ->required()
+        ->type_name("FILE");
+    app.add_option("--passes", passes_, "none, clean-up, standard, or layout (standard and then to NHWC)")
+        ->check(CLI::IsMember({"none", "clean-up", "standard", "layout"}).description(""))
+        ->capture_default_str()
+        ->type_name("WHICH");
+    data_.Declare(app);
+    quantise_.Declare(app, "");
+    app.footer("Example:\n  kiln export models/demo_fashion_mnist.onnx -o demo.kir --passes standard");
+  }
+
+  Status Run(Context& context) override {
+    const std::string extension = std::filesystem::path(output_).extension().string();
+    if (output_ != "-" && extension != ".onnx" && extension != ".kir") {
+      return ErrorAt(output_, "", "no known kind of file", "end the name in .onnx or .kir");
+    }
+    KILN_RETURN_IF_ERROR(MakeFolderOf(output_));
+    KILN_ASSIGN_OR_RETURN(Graph graph, Load());
+    if (!quantise_.recipe().empty()) {
+      KILN_ASSIGN_OR_RETURN(ImageSettings images, data_.Settings());
+      if (const ImageSettings own = quantise_.Settings(images); !own.path.empty()) images = own;
+      KILN_ASSIGN_OR_RETURN(const Recipe recipe, FindRecipe(quantise_.recipe()));
+      KILN_ASSIGN_OR_RETURN(const Images calibration, OpenImages(images, graph));
+      int64_t used = 0;
+      KILN_ASSIGN_OR_RETURN(graph, QuantiseNetwork(graph, recipe, calibration, quantise_.images(), &used));
+    }
+    if (extension == ".onnx") return ExportOnnx(graph, output_);
+    if (output_ != "-") return WriteFile(output_, PrintGraph(graph));
+    context.out << PrintGraph(graph, {.max_listed_elements = 16, .elide_constants = true});
+    return OkStatus();
+  }
+
+ private:
+  StatusOr<Graph> Load() const {
+    if (passes_ == "none" || passes_ == "clean-up") {
+      LoadOptions load;
+      load.clean_up = passes_ == "clean-up";
+      return LoadModel(model_, load);
+    }
+    KILN_ASSIGN_OR_RETURN(Graph network, LoadNetwork(model_));
+    if (passes_ == "layout") return LayOut(network);
+    return network;
+  }
+
+  std::string model_, output_;
+  std::string passes_ = "clean-up";
+  DataArguments data_;
+  QuantiseArguments quantise_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeExportCommand() { return std::make_unique<ExportCommand>(); }
+
+}  // namespace kiln::cli
