@@ -114,6 +114,30 @@ TEST(Application, RunsTheReference) {
   EXPECT_LT(nlohmann::json::parse(Call(wrong).out)["accuracy"]["fp32"]["correct"], json["accuracy"]["fp32"]["correct"]);
 }
 
+// What is exported reads back, and counts as much.
+TEST(Application, ExportsBothForms) {
+  const auto folder = std::filesystem::temp_directory_path() / ("kiln_export_test" + std::to_string(::getpid()));
+  const auto counts = [](const std::string& model) {
+    const Outcome json = Call({"inspect", model, "--json"});
+    EXPECT_EQ(json.code, kExitOk) << json.err;
+    const nlohmann::json parsed = nlohmann::json::parse(json.out);
+    return std::pair(parsed["macs"], parsed["parameters"]);
+  };
+  const std::string model = "models/demo_fashion_mnist.onnx";
+  for (const char* name : {"a.onnx", "a.kir"}) {
+    const std::string path = folder / name;
+    const Outcome out = Call({"export", model, "-o", path});
+    ASSERT_EQ(out.code, kExitOk) << out.err;
+    EXPECT_EQ(out.out, "");
+    EXPECT_EQ(counts(path), counts(model)) << name;
+  }
+  const Outcome text = Call({"export", model, "-o", "-", "--passes", "layout", "--quantise", "int8", "--random", "1"});
+  ASSERT_EQ(text.code, kExitOk) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("layout=\"nhwc\""));
+  EXPECT_THAT(text.out, HasSubstr("quant int8"));
+  std::filesystem::remove_all(folder);
+}
+
 TEST(Application, MakesFoldersAndWritesReports) {
   const auto folder = std::filesystem::temp_directory_path() / ("kiln_application_test" + std::to_string(::getpid()));
   const std::string html = folder / "deep/run.html", json = folder / "run.json";
