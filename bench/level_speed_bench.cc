@@ -1,0 +1,156 @@
+// Images per second of the fp32 reference level (oneDNN) and of the bit-accurate int8 functional level of a systolic
+// 16x16 design point, on ResNet-20 (trained, from the folder KILN_SHARED names) and on ResNet-18 at 224x224 (random
+// weights: its speed does not depend on them). Both levels run the same images in the same process on all threads; the
+// fastest of several alternating rounds counts.
+//
+//   KILN_SHARED=../shared build/bench/level_speed_bench [seconds a network]
+//   KILN_CPU=avx2 DNNL_MAX_CPU_ISA=AVX2 build/bench/level_speed_bench
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "kiln/execute/reference.h"
+#include "kiln/frontend/onnx.h"
+#include "kiln/ir/shape_inference.h"
+#include "kiln/passes/pipeline.h"
+#include "kiln/quantise/calibrate.h"
+#include "kiln/quantise/quantise.h"
+#include "kiln/support/check.h"
+#include "kiln/support/cpu.h"
+#include "kiln/support/parallel.h"
+#include "kiln/support/random.h"
+#include "kiln/targets/systolic/accelerator.h"
+
+namespace kiln {
+namespace {
+
+Tensor RandomTensor(Random& random, Shape shape, double low, double high) {
+  Tensor tensor(ElementType::kFloat32, std::move(shape));
+  for (float& value : tensor.data<float>()) value = static_cast<float>(random.Uniform(low, high));
+  return tensor;
+}
+
+// ResNet-18 (He et al., arXiv 1512.03385), batch normalisation folded, weights of He's variance.
+class ResNet18 {
+ public:
+  Graph Build() {
+    Value* x = graph_.AddInput("image", {ElementType::kFloat32, Shape{1, 3, 224, 224}});
+    x = Add(Op::kRelu, {Convolve(x, 3, 64, 7, 2)});
+    Attributes pool;
+    pool.Set("kernel_shape", std::vector<int64_t>{3, 3});
+    pool.Set("strides", std::vector<int64_t>{2, 2});
+    pool.Set("pads", std::vector<int64_t>{1, 1, 1, 1});
+    x = Add(Op::kMaxPool, {x}, std::move(pool));
+    int64_t channels = 64;
+    for (int64_t stage = 0; stage < 4; ++stage) {
+      for (int block = 0; block < 2; ++block) {
+        const int64_t out = int64_t{64} << stage, stride = stage > 0 && block == 0 ? 2 : 1;
+        Value* shortcut = channels == out ? x : Convolve(x, channels, out, 1, stride);
+        Value* y = Add(Op::kRelu, {Convolve(x, channels, out, 3, stride)});
+        y = Convolve(y, out, out, 3, 1);
+        x = Add(Op::kRelu, {Add(Op::kAdd, {y, shortcut})});
+        channels = out;
+      }
+    }
+    x = Add(Op::kFlatten, {Add(Op::kGlobalAveragePool, {x})});
+    Attributes transposed;
+    transposed.Set("transB", int64_t{1});
+    Value* weights = graph_.AddConstant("fc_weights", RandomTensor(random_, Shape{1000, 512}, -0.05, 0.05));
+    x = Add(Op::kGemm, {x, weights, graph_.AddConstant("fc_bias", RandomTensor(random_, Shape{1000}, -0.1, 0.1))},
+            std::move(transposed));
+    graph_.MarkOutput(x);
+    return std::move(graph_);
+  }
+
+ private:
+  Value* Add(Op op, std::vector<Value*> operands, Attributes attributes = {}) {
+    const std::string name = "n" + std::to_string(count_++);
+    Node* node = graph_.AddNode(op, name, std::move(operands), {name}, std::move(attributes));
+    KILN_CHECK(InferNode(graph_, *node).ok());
+    return node->result();
+  }
+  Value* Convolve(Value* x, int64_t in, int64_t out, int64_t kernel, int64_t stride) {
+    const double limit = std::sqrt(6.0 / static_cast<double>(in * kernel * kernel));
+    Value* weights = graph_.AddConstant("", RandomTensor(random_, Shape{out, in, kernel, kernel}, -limit, limit));
+    Value* bias = graph_.AddConstant("", RandomTensor(random_, Shape{out}, -0.1, 0.1));
+    Attributes attributes;
+    attributes.Set("kernel_shape", std::vector<int64_t>{kernel, kernel});
+    attributes.Set("strides", std::vector<int64_t>{stride, stride});
+    attributes.Set("pads", std::vector<int64_t>(4, kernel / 2));
+    return Add(Op::kConv, {x, weights, bias}, std::move(attributes));
+  }
+
+  Graph graph_{"resnet18"};
+  Random random_{18};
+  int count_ = 0;
+};
+
+double SecondsOf(const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+template <typename T>
+T Must(StatusOr<T> value) {
+  if (!value.ok()) {
+    std::fprintf(stderr, "%s\n", MessageOf(value.status()).c_str());
+    std::exit(1);
+  }
+  return std::move(value).value();
+}
+
+void Compare(const char* name, Graph graph, Shape image, int64_t images, double seconds) {
+  PassContext context;
+  KILN_CHECK(RunPasses(graph, StandardPipeline(), context).ok());
+  const auto reference = Must(ReferenceExecutor::Create(graph));
+
+  std::vector<int64_t> dims = image.dims();
+  dims[0] = images;
+  Random random(7);
+  Batch batch;
+  batch.inputs.push_back(RandomTensor(random, Shape(dims), -2, 2));
+
+  Graph laid_out = graph.Clone();
+  KILN_CHECK(RunPasses(laid_out, LayoutPipeline(), context).ok());
+  const Graph quantised = Must(Quantise(laid_out, Int8Recipe(), Must(Calibrate(laid_out, batch.inputs, 2))));
+  systolic::Config config = Must(systolic::ParseConfig(
+      "family: systolic\nname: systolic-int8-16x16\narray_rows: 16\narray_columns: 16\n", "built in"));
+  const systolic::SystolicAccelerator accelerator(std::move(config));
+  const auto program = Must(accelerator.Compile(quantised, {}));
+
+  double fp32 = 1e9, int8 = 1e9, spent = 0;
+  while (spent < seconds) {
+    const double a = SecondsOf([&] { Must(reference->RunBatch(batch.inputs)); });
+    const double b = SecondsOf([&] { Must(accelerator.Run(*program, batch, {})); });
+    fp32 = std::min(fp32, a);
+    int8 = std::min(int8, b);
+    spent += a + b;
+  }
+  const auto rate = [&](double time) { return static_cast<double>(images) / time; };
+  std::printf(
+      "%-10s %4d threads  %-10s  fp32 reference %9.1f images/s   int8 functional %9.1f images/s   ratio %.2f   host "
+      "share %.3f\n",
+      name, ThreadCount(), std::string(NameOf(GetCpuLevel())).c_str(), rate(fp32), rate(int8), fp32 / int8,
+      program->HostShare());
+}
+
+}  // namespace
+}  // namespace kiln
+
+int main(int argc, char** argv) {
+  const double seconds = argc > 1 ? std::atof(argv[1]) : 10;
+  const char* folder = std::getenv("KILN_SHARED");
+  const std::string path = std::string(folder != nullptr ? folder : "../shared") + "/models/resnet20_cifar10.onnx";
+  if (std::filesystem::exists(path)) {
+    kiln::Compare("ResNet-20", kiln::Must(kiln::ImportOnnx(path)), {1, 3, 32, 32}, 256, seconds);
+  } else {
+    std::printf("ResNet-20  skipped: %s is not there\n", path.c_str());
+  }
+  kiln::Compare("ResNet-18", kiln::ResNet18().Build(), {1, 3, 224, 224}, 8, seconds);
+}
