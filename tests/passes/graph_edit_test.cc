@@ -2,9 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "kiln/ir/graph.h"
+#include "kiln/ir/text.h"
 #include "kiln/passes/pipeline.h"
 #include "kiln/passes/rewrite.h"
+#include "kiln/support/file.h"
 
 namespace kiln {
 namespace {
@@ -122,6 +126,36 @@ TEST(RunPasses, RefusesUnknownNamesAndSkipsOnRequest) {
   EXPECT_TRUE(context.log[0].skipped);
   context.skip = {"no-such"};
   EXPECT_FALSE(RunPasses(graph, CleanUpPipeline(), context).ok());
+}
+
+TEST(RunPasses, DumpsEachStepThatChangedTheGraph) {
+  const auto folder = std::filesystem::temp_directory_path() / "kiln_pass_dump_test";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  Graph graph("dumped");
+  Value* x = graph.AddInput("x", F32({2}));
+  Unary(graph, Op::kRelu, "dead", x);
+  graph.MarkOutput(Unary(graph, Op::kExp, "y", x)->result());
+  PassContext context;
+  context.on_step = DumpStepsTo(folder);
+  ASSERT_TRUE(RunPasses(graph, CleanUpPipeline(), context).ok());
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path().filename());
+  EXPECT_EQ(files, std::vector<std::string>{"00-eliminate-dead-code.kir"});
+  const auto text = ReadFile(folder / files.at(0));
+  ASSERT_TRUE(text.ok());
+  EXPECT_TRUE(ParseGraph(*text, "dump").ok());
+  std::filesystem::remove_all(folder);
+}
+
+TEST(RunPasses, RefusesAGraphThatDoesNotVerify) {
+  Graph graph;
+  Value* x = graph.AddInput("x", F32({2}));
+  graph.MarkOutput(Unary(graph, Op::kRelu, "y", x)->result());
+  graph.SetType(graph.outputs()[0], F32({3}));
+  PassContext context;
+  EXPECT_FALSE(RunPasses(graph, CleanUpPipeline(), context).ok());
+  EXPECT_TRUE(context.log.empty());
 }
 
 }  // namespace

@@ -69,7 +69,6 @@ bool SplitGemm(Graph& g, Node& gemm) {
   }
   Node* matmul = InsertNode(g, &gemm, Op::kMatMul, name, {a, b}, std::move(product), type);
   matmul->set_region(region);
-  FoldAttributes(g, *matmul);
   const Tensor* constant = FloatConstant(c);
   if (beta != 1.0f && constant == nullptr) {
     Value* factor = g.AddConstant(name + ".beta", Tensor::Scalar(beta));
@@ -77,6 +76,7 @@ bool SplitGemm(Graph& g, Node& gemm) {
   }
   g.ReplaceNode(&gemm, Op::kAdd, {matmul->result(), c}, {});
   if (beta != 1.0f && constant != nullptr) SetConstantOperand(g, gemm, 1, Scaled(*constant, beta));
+  FoldAttributes(g, *matmul);  // now that nobody else uses the weights
   return true;
 }
 

@@ -36,7 +36,7 @@ bool CanFold(const Graph& graph, const Node& node) {
 }  // namespace
 
 StatusOr<Changed> FoldConstants::Run(Graph& graph, PassContext& context) const {
-  return ApplyRule(graph, [&](Graph& g, Node& root) -> StatusOr<bool> {
+  const auto fold = [&](Graph& g, Node& root) -> StatusOr<bool> {
     if (!CanFold(g, root) || !ResultsAreSmall(root, context.max_folded_elements)) return false;
     std::vector<const Tensor*> operands;
     for (const Value* operand : root.operands())
@@ -52,7 +52,11 @@ StatusOr<Changed> FoldConstants::Run(Graph& graph, PassContext& context) const {
     }
     g.EraseNode(&root);
     return true;
-  });
+  };
+  KILN_ASSIGN_OR_RETURN(const Changed changed, ApplyRule(graph, fold));
+  // An operand that has become a constant may tell its user's shape.
+  if (changed == Changed::kYes) KILN_RETURN_IF_ERROR(InferShapes(graph));
+  return changed;
 }
 
 }  // namespace kiln

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "kiln/ir/indexing.h"
+#include "kiln/ir/shape_inference.h"
 #include "kiln/passes/data_movement.h"
 #include "kiln/passes/rewrite.h"
 
@@ -212,9 +213,8 @@ bool FoldReshapeTarget(Graph& graph, Node& node, const Dims& target) {
   return true;
 }
 
-}  // namespace
-
-StatusOr<Changed> FoldShapes::Run(Graph& graph, PassContext&) const {
+// One round on what the types say now.
+StatusOr<Changed> FoldOnce(Graph& graph) {
   ShapeEvaluator evaluator;
   for (const auto& node : graph.nodes()) evaluator.Visit(*node);
   return ApplyRule(graph, [&](Graph& g, Node& root) -> StatusOr<bool> {
@@ -232,6 +232,19 @@ StatusOr<Changed> FoldShapes::Run(Graph& graph, PassContext&) const {
     Replace(g, root, g.AddConstant(name, TensorOf(*dims, result->element())));
     return true;
   });
+}
+
+}  // namespace
+
+// A target that has become a constant tells a Reshape its shape, and that may tell the next Shape its dimensions.
+StatusOr<Changed> FoldShapes::Run(Graph& graph, PassContext&) const {
+  Changed any = Changed::kNo;
+  while (true) {
+    KILN_ASSIGN_OR_RETURN(const Changed changed, FoldOnce(graph));
+    if (changed == Changed::kNo) return any;
+    any = Changed::kYes;
+    KILN_RETURN_IF_ERROR(InferShapes(graph));
+  }
 }
 
 }  // namespace kiln

@@ -244,7 +244,9 @@ void TransposeAfter(Graph& graph, Value* result, const Permutation& perm, Node* 
   Node* transpose =
       InsertNode(graph, next, Op::kTranspose, result->producer()->name(), {result}, std::move(attributes), old_type);
   transpose->result()->set_quantisation(old_quantisation);
+  const std::string name = result->name();
   graph.ReplaceAllUses(result, transpose->result());
+  if (result->name() != name) graph.Rename(result, name + ".nhwc");
   graph.SetOperand(transpose, 0, result);  // its own use went with the others
 }
 

@@ -6,7 +6,9 @@
 #include <array>
 #include <chrono>
 
+#include "kiln/ir/text.h"
 #include "kiln/ir/verifier.h"
+#include "kiln/support/file.h"
 
 namespace kiln {
 namespace {
@@ -95,5 +97,12 @@ std::span<const std::string_view> LayoutPipeline() {
 }
 
 #undef KILN_CLEAN_UP
+
+std::function<Status(int, const PassRun&, const Graph&)> DumpStepsTo(std::filesystem::path directory) {
+  return [directory = std::move(directory)](int step, const PassRun& run, const Graph& graph) {
+    if (run.changed == Changed::kNo) return OkStatus();
+    return WriteFile(directory / fmt::format("{:02}-{}.kir", step, run.pass), PrintGraph(graph));
+  };
+}
 
 }  // namespace kiln

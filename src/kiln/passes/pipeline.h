@@ -22,6 +22,10 @@ std::span<const std::string_view> StandardPipeline();
 // To NHWC, for accelerators; expects a graph that went through StandardPipeline.
 std::span<const std::string_view> LayoutPipeline();
 
+// An on_step that writes the text form of the graph (ir/text.h) to <directory>/<step>-<pass>.kir after each pass that
+// changed it. The directory must exist.
+std::function<Status(int, const PassRun&, const Graph&)> DumpStepsTo(std::filesystem::path directory);
+
 }  // namespace kiln
 
 #endif  // KILN_PASSES_PIPELINE_H_

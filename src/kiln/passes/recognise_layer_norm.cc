@@ -97,7 +97,7 @@ bool RecogniseCore(Graph& g, Node& root) {
   const auto count = CheckedNumElements(Shape(dims));
   if (!count.has_value() || *count > (int64_t{1} << 24)) return false;
   const std::string name = NamesOfPattern(g, root, std::array{x});
-  Value* ones = g.AddConstant(name + ".scale",
+  Value* ones = g.AddConstant(root.name() + ".scale",
                               Tensor::Of<float>(Shape(dims), std::vector<float>(static_cast<size_t>(*count), 1)));
   Attributes attributes;
   attributes.Set("axis", static_cast<int64_t>(first_axis - x->shape().rank()));
@@ -153,7 +153,7 @@ bool TakeInConstant(Graph& g, Node& root) {
     }
     if (root.op() == Op::kMul) SetConstantOperand(g, *norm, 1, Tensor::Of<float>(shape, scales));
     if (root.op() == Op::kAdd || norm->operand(2) != nullptr) {
-      SetConstantOperand(g, *norm, 2, Tensor::Of<float>(shape, bias), norm->name() + ".bias");
+      SetConstantOperand(g, *norm, 2, Tensor::Of<float>(shape, bias), root.name() + ".bias");
     }
     norm->set_name(JoinNames(norm->name(), root.name()));
     Replace(g, root, norm->result());
