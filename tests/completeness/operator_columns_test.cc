@@ -39,6 +39,7 @@ bool InRandomGraphs(Op op) {
 constexpr Column kColumns[] = {
     {"reference_kernel", HasReferenceKernel},
     {"onnx_import", HasImporter},
+    {"onnx_export", HasExporter},
     {"random_graph", InRandomGraphs},
 };
 
