@@ -11,9 +11,6 @@
 namespace kiln::onnx_rules {
 namespace {
 
-// Constants that a formula needs in full (masks, unit matrices) are refused above this many elements.
-constexpr int64_t kMaxMaskElements = int64_t{1} << 24;
-
 Status RequireFloat(const NodeImport& node) {
   if (IsFloat(node.operand(0)->element())) return OkStatus();
   return node.Refuse(fmt::format("operand of type {}", NameOf(node.operand(0)->element())), "cast it to a float type");
@@ -116,7 +113,8 @@ Status ComposeEyeLike(NodeImport& node) {
     return node.Refuse("operand of unknown shape", "give the shape of the network's input");
   }
   const std::optional<int64_t> count = CheckedNumElements(*shape);
-  if (!count || *count > kMaxMaskElements) return node.Refuse("result " + shape->ToString() + " is too large", "");
+  if (!count) return node.Refuse("result " + shape->ToString() + " is too large", "");
+  KILN_RETURN_IF_ERROR(node.ClaimElements(*count));
   const int64_t type = node.attributes.Int("dtype", OnnxTypeOf(node.operand(0)->element()));
   const int64_t k = node.attributes.Int("k", 0);
   Tensor ones(ElementType::kFloat32, *shape);
@@ -139,9 +137,8 @@ Status ComposeHardmax(NodeImport& node) {
     return node.Refuse(fmt::format("axis {} of opset 12 that is not the last", axis), "convert the model to opset 13");
   }
   const int64_t length = (*shape)[axis];
-  if (length < 0 || length > kMaxMaskElements) {
-    return node.Refuse("axis of unknown or too large size", "give the shape of the network's input");
-  }
+  if (length < 0) return node.Refuse("axis of unknown size", "give the shape of the network's input");
+  KILN_RETURN_IF_ERROR(node.ClaimElements(length));
   std::vector<int64_t> positions(static_cast<size_t>(length)), dims(static_cast<size_t>(shape->rank()), 1);
   std::iota(positions.begin(), positions.end(), int64_t{0});
   dims[static_cast<size_t>(axis)] = length;
@@ -340,10 +337,11 @@ Status ComposeTrilu(NodeImport& node) {
   }
   const Shape matrix{(*shape)[shape->rank() - 2], (*shape)[shape->rank() - 1]};
   const std::optional<int64_t> count = CheckedNumElements(matrix);
-  if (!count || *count > kMaxMaskElements) {
+  if (!count) {
     return node.Refuse("matrix " + matrix.ToString() + " is of unknown or too large size",
                        "give the shape of the network's input");
   }
+  KILN_RETURN_IF_ERROR(node.ClaimElements(*count));
   std::vector<int64_t> diagonals;
   diagonals.reserve(static_cast<size_t>(*count));
   for (int64_t row = 0; row < matrix[0] && *count > 0; ++row) {

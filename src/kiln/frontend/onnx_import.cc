@@ -91,6 +91,7 @@ class Importer {
   onnx::ModelProto& model_;
   std::string source_;
   ExternalFiles files_;
+  ElementBudget budget_;
   const ImportOptions& options_;
   Graph graph_;
   Scope main_;
@@ -193,7 +194,7 @@ Status Importer::AddInitialisers() {
   }
   for (auto& proto : *model_.mutable_graph()->mutable_sparse_initializer()) {
     const std::string name = proto.values().name();
-    KILN_RETURN_IF_ERROR(add(name, TakeSparseTensor(proto, source_, "initialiser '" + name + "'", files_)));
+    KILN_RETURN_IF_ERROR(add(name, TakeSparseTensor(proto, source_, "initialiser '" + name + "'", files_, budget_)));
   }
   return OkStatus();
 }
@@ -379,7 +380,7 @@ Status Importer::ReadAttribute(onnx::AttributeProto& proto, const std::string& p
     }
     case onnx::AttributeProto::SPARSE_TENSOR: {
       KILN_ASSIGN_OR_RETURN(Tensor tensor, TakeSparseTensor(*proto.mutable_sparse_tensor(), source_,
-                                                            place + ": attribute '" + name + "'", files_));
+                                                            place + ": attribute '" + name + "'", files_, budget_));
       out.Set(name, std::move(tensor));
       return OkStatus();
     }
@@ -422,7 +423,7 @@ Status Importer::AddConstantNode(onnx::NodeProto& proto, int index, Scope& scope
 }
 
 Status Importer::AddOperator(onnx::NodeProto& proto, int index, const std::string& domain, int opset, Scope& scope) {
-  NodeImport node(graph_, opset);
+  NodeImport node(graph_, opset, budget_);
   node.domain = domain;
   node.op_type = proto.op_type();
   node.name = scope.prefix + NameOfNode(proto, index);

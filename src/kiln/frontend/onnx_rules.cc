@@ -62,6 +62,11 @@ StatusOr<int> NodeImport::NormaliseAxis(int64_t axis, int rank) const {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
+Status NodeImport::ClaimElements(int64_t count) {
+  if (budget_.Take(count)) return OkStatus();
+  return Refuse(fmt::format("needs a constant of {} elements", count), "the model's tensors are too large for this");
+}
+
 Value* NodeImport::Constant(std::string_view suffix, Tensor tensor) {
   return graph_.AddConstant(name + "/" + std::string(suffix), std::move(tensor));
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kiln/frontend/onnx_tensor.h"
 #include "kiln/ir/graph.h"
 #include "kiln/support/status.h"
 
@@ -16,7 +17,7 @@ namespace kiln {
 // One ONNX node on its way into the graph. Rules change its operands and attributes, or emit nodes in its place.
 class NodeImport {
  public:
-  NodeImport(Graph& graph, int opset) : graph_(graph), opset_(opset) {}
+  NodeImport(Graph& graph, int opset, ElementBudget& budget) : graph_(graph), opset_(opset), budget_(budget) {}
 
   std::string domain;  // "" for ai.onnx
   std::string op_type;
@@ -41,6 +42,8 @@ class NodeImport {
   // The number that an axis attribute or operand means for a tensor of that rank, or an error.
   StatusOr<int> NormaliseAxis(int64_t axis, int rank) const;
 
+  // Asks for room for a constant that the file does not hold.
+  Status ClaimElements(int64_t count);
   // A new constant named after the node.
   Value* Constant(std::string_view suffix, Tensor tensor);
   Value* Ints(std::string_view suffix, std::vector<int64_t> values);  // i64, one axis
@@ -60,6 +63,7 @@ class NodeImport {
  private:
   Graph& graph_;
   int opset_;
+  ElementBudget& budget_;
   bool emitted_ = false;
 };
 

@@ -35,9 +35,6 @@ constexpr TypeRow kTypes[] = {
 // allows.
 constexpr int64_t kSmallTensorBytes = 64 * 1024;
 
-// Dense forms of sparse tensors above this size are refused: a few bytes of file must not make gigabytes of memory.
-constexpr int64_t kMaxDenseElements = int64_t{1} << 26;
-
 struct Header {
   ElementType element;
   Shape shape;
@@ -242,12 +239,12 @@ StatusOr<Tensor> TakeTensor(onnx::TensorProto& proto, const std::string& source,
 }
 
 StatusOr<Tensor> TakeSparseTensor(onnx::SparseTensorProto& proto, const std::string& source, const std::string& place,
-                                  ExternalFiles& files) {
+                                  ExternalFiles& files, ElementBudget& budget) {
   const Shape shape(std::vector<int64_t>(proto.dims().begin(), proto.dims().end()));
   const std::optional<int64_t> count = CheckedNumElements(shape);
-  if (!count || *count > kMaxDenseElements || *count == 0) {
+  if (!count || *count == 0 || !budget.Take(*count)) {
     return ErrorAt(source, place, "sparse tensor of shape " + shape.ToString() + " is empty or too large",
-                   fmt::format("at most {} elements", kMaxDenseElements));
+                   "store it as a dense tensor");
   }
   KILN_ASSIGN_OR_RETURN(const Tensor values, TakeTensor(*proto.mutable_values(), source, place, files));
   KILN_ASSIGN_OR_RETURN(const Tensor indices, TakeTensor(*proto.mutable_indices(), source, place, files));

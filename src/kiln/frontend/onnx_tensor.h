@@ -2,6 +2,7 @@
 #ifndef KILN_FRONTEND_ONNX_TENSOR_H_
 #define KILN_FRONTEND_ONNX_TENSOR_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -25,9 +26,23 @@ std::string OnnxTypeName(int64_t data_type);
 StatusOr<Tensor> TakeTensor(onnx::TensorProto& proto, const std::string& source, const std::string& place,
                             ExternalFiles& files);
 
+// How many elements of constants may come into being that the file itself does not hold (dense forms of sparse tensors,
+// masks): a few bytes of file must not make gigabytes of memory.
+class ElementBudget {
+ public:
+  bool Take(int64_t elements) {
+    if (elements > left_) return false;
+    left_ -= elements;
+    return true;
+  }
+
+ private:
+  int64_t left_ = int64_t{1} << 26;
+};
+
 // The dense form of a sparse tensor.
 StatusOr<Tensor> TakeSparseTensor(onnx::SparseTensorProto& proto, const std::string& source, const std::string& place,
-                                  ExternalFiles& files);
+                                  ExternalFiles& files, ElementBudget& budget);
 
 // Writes the tensor as raw data (strings as string_data).
 void WriteTensor(const Tensor& tensor, const std::string& name, onnx::TensorProto* proto);
