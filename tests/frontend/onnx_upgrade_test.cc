@@ -115,6 +115,19 @@ TEST(OnnxUpgrade, UpsampleIsAnAsymmetricResize) {
       Tensor::Of<float>({1, 1, 1, 4}, {0, 0.5, 1, 1}));
 }
 
+TEST(OnnxUpgrade, HalfPixelOfTensorFlow) {
+  const auto text = [](const std::string& name, const std::string& value) {
+    return "attribute { name: '" + name + "' type: STRING s: '" + value + "' } ";
+  };
+  // Output position o shows input position floor((o + 0.5) / scale).
+  const auto graph = Import(11, InputText("x", {"1", "1", "1", "8"}) + FloatsText("roi", {0}, {}) +
+                                    FloatsText("scales", {4}, {1, 1, 1, 0.375}) +
+                                    NodeToY("Resize", "input: 'roi' input: 'scales' " +
+                                                          text("coordinate_transformation_mode", "tf_half_pixel_for_nn") +
+                                                          text("nearest_mode", "floor")));
+  EXPECT_EQ(OutputOf(graph, {Ramp({1, 1, 1, 8})}), Tensor::Of<float>({1, 1, 1, 3}, {1, 4, 6}));
+}
+
 TEST(OnnxUpgrade, TrainingIsRefused) {
   const std::string statistics = FloatsText("c", {2}, {1, 1}) + InputText("x", {"1", "2", "3"});
   const std::string operands = "input: 'c' input: 'c' input: 'c' input: 'c' ";

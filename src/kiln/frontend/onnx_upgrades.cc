@@ -285,7 +285,13 @@ Status ResizeFromOpset10(NodeImport& node) {
 // Until opset 13 an empty tensor stood for an absent roi, scales or sizes.
 Status DropEmptyResizeOperands(NodeImport& node) {
   if (node.attributes.String("coordinate_transformation_mode", "") == "tf_half_pixel_for_nn") {
-    return node.Refuse("coordinate_transformation_mode tf_half_pixel_for_nn", "use half_pixel");
+    // Of opset 11: half_pixel without the half pixel taken off again. Rounded down that is half_pixel rounded.
+    if (node.attributes.String("nearest_mode", "round_prefer_floor") != "floor") {
+      return node.Refuse("coordinate_transformation_mode tf_half_pixel_for_nn without nearest_mode floor",
+                         "use half_pixel");
+    }
+    node.attributes.Set("coordinate_transformation_mode", std::string("half_pixel"));
+    node.attributes.Set("nearest_mode", std::string("round_prefer_ceil"));
   }
   for (int i = 1; i < static_cast<int>(node.operands.size()); ++i) {
     const Shape* shape = node.ShapeOf(i);
