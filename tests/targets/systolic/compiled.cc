@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "kiln/execute/reference.h"
+#include "kiln/ir/shape_inference.h"
 #include "kiln/passes/pipeline.h"
 #include "kiln/quantise/quantise.h"
 #include "kiln/targets/systolic/codegen.h"
@@ -15,6 +16,7 @@ StatusOr<Graph> Prepare(Graph graph, const std::vector<std::vector<Tensor>>& ima
   PassContext context;
   KILN_RETURN_IF_ERROR(RunPasses(graph, StandardPipeline(), context));
   KILN_RETURN_IF_ERROR(RunPasses(graph, LayoutPipeline(), context));
+  KILN_RETURN_IF_ERROR(InferShapes(graph));
   CalibrationData data;
   KILN_ASSIGN_OR_RETURN(const auto executor, ReferenceExecutor::Create(graph));
   for (const std::vector<Tensor>& image : images) {

@@ -1,6 +1,9 @@
 #include "kiln/targets/systolic/accelerator.h"
 
+#include <algorithm>
+
 #include "fmt/format.h"
+#include "kiln/ir/shape_inference.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/interface/family.h"
 #include "kiln/targets/systolic/codegen.h"
@@ -21,6 +24,20 @@ std::vector<std::string> SystolicAccelerator::WeightFormats() const {
 
 StatusOr<std::unique_ptr<Program>> SystolicAccelerator::Compile(const Graph& graph,
                                                                 const CompileOptions& options) const {
+  // Passes may leave types open that constants they folded have since decided.
+  const std::vector<Value*> values = graph.Values();
+  const bool known =
+      std::all_of(values.begin(), values.end(), [](const Value* v) { return v->has_shape() && v->shape().IsKnown(); });
+  if (!known) {
+    Graph inferred = graph.Clone();
+    KILN_RETURN_IF_ERROR(InferShapes(inferred));
+    return CompileKnown(inferred, options);
+  }
+  return CompileKnown(graph, options);
+}
+
+StatusOr<std::unique_ptr<Program>> SystolicAccelerator::CompileKnown(const Graph& graph,
+                                                                     const CompileOptions& options) const {
   KILN_ASSIGN_OR_RETURN(Lowered lowered, Lower(graph, config_, options));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<SystolicProgram> program, Generate(std::move(lowered), graph, config_));
   return program;

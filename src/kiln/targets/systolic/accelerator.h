@@ -29,6 +29,9 @@ class SystolicAccelerator final : public Accelerator {
   double PeakMacsPerCycle() const override { return static_cast<double>(config_.macs_per_cycle()); }
 
  private:
+  // Every shape is known.
+  StatusOr<std::unique_ptr<Program>> CompileKnown(const Graph& graph, const CompileOptions& options) const;
+
   Config config_;
 };
 

@@ -67,6 +67,16 @@ void SetInteger(Tensor& tensor, int64_t i, int64_t value) {
   }
 }
 
+// Sets element i of a tensor of fp64, fp16 or bf16.
+void SetFloat(Tensor& tensor, int64_t i, float value) {
+  const size_t at = static_cast<size_t>(i);
+  if (tensor.type() == ElementType::kFloat64) {
+    tensor.data<double>()[at] = value;
+  } else {
+    tensor.data<uint16_t>()[at] = tensor.type() == ElementType::kFloat16 ? FloatToHalf(value) : FloatToBfloat16(value);
+  }
+}
+
 int32_t Quantise(float value, const Binding& b) {
   return static_cast<int32_t>(QuantiseToCode(value, InverseScale(b.scale), b.zero_point, {b.low, b.high}));
 }
@@ -90,6 +100,11 @@ Status Store(const Tensor& tensor, const Binding& b, std::span<uint8_t> memory) 
       }
       return;
     }
+    if (IsFloat(b.type)) {
+      const float value = static_cast<float>(tensor.ValueAt(i));
+      PutInteger(memory, address, Element::kFloat32, static_cast<int64_t>(std::bit_cast<uint32_t>(value)));
+      return;
+    }
     const int64_t value = tensor.IntAt(i);
     if (value < INT32_MIN || value > INT32_MAX) {
       if (status.ok()) {
@@ -106,7 +121,9 @@ Status Store(const Tensor& tensor, const Binding& b, std::span<uint8_t> memory) 
 Tensor Load(const Binding& b, std::span<const uint8_t> memory) {
   Tensor out(b.type, b.shape);
   ForEachElement(b, memory, [&](int64_t i, size_t address) {
-    if (b.type != ElementType::kFloat32) {
+    if (b.type != ElementType::kFloat32 && IsFloat(b.type)) {
+      SetFloat(out, i, GetFloat(memory, address));
+    } else if (b.type != ElementType::kFloat32) {
       SetInteger(out, i, GetInteger(memory, address, b.element));
     } else if (b.element == Element::kFloat32) {
       out.data<float>()[static_cast<size_t>(i)] = GetFloat(memory, address);

@@ -8,6 +8,7 @@
 #include "kiln/numerics/quantise.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/systolic/lowering.h"
+#include "kiln/targets/systolic/schedule.h"
 
 namespace kiln::systolic {
 namespace {
@@ -167,9 +168,20 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
 
   const int64_t groups = g.groups;
   const int64_t cin = g.in_channels / groups, cout = g.out_channels / groups;
-  const bool depthwise = groups > 1 && cin == 1 && cout == 1 && config_.depthwise_multipliers > 0 &&
-                         y.kernel * x.kernel <= config_.weight_buffer_words &&
-                         y.kernel * x.kernel <= config_.depthwise_buffer_words;
+  // One output position must fit the buffers; what is too large for the depthwise unit may still run as groups.
+  Instruction shape;
+  shape.opcode = Opcode::kDepthwise;
+  Convolution& extent = shape.convolution;
+  extent.channels = static_cast<int32_t>(cin);
+  extent.kernel_y = static_cast<int32_t>(y.kernel);
+  extent.kernel_x = static_cast<int32_t>(x.kernel);
+  extent.stride_y = static_cast<int32_t>(y.stride);
+  extent.stride_x = static_cast<int32_t>(x.stride);
+  extent.dilation_y = static_cast<int32_t>(y.dilation);
+  extent.dilation_x = static_cast<int32_t>(x.dilation);
+  const bool depthwise = groups > 1 && cin == 1 && cout == 1 && HasTiling(shape, config_);
+  if (!depthwise) shape.opcode = Opcode::kMatrix;
+  if (!HasTiling(shape, config_)) return ToHost("one output position needs more than the input buffer holds");
   std::string operation = fmt::format("{} {} {}->{} /{}", depthwise ? "depthwise" : "conv",
                                       Dimensions(y.kernel, x.kernel), g.in_channels, g.out_channels, y.stride);
   if (y.stride != x.stride) operation += fmt::format(",{}", x.stride);

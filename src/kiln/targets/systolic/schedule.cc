@@ -150,6 +150,32 @@ class Bounder {
   const Config& config_;
 };
 
+// Whether any pass reads operand `index`.
+bool IsRead(const VectorProgram& v, size_t index) {
+  const auto argument = static_cast<Argument>(static_cast<size_t>(Argument::kOperand0) + index);
+  return std::any_of(v.passes.begin(), v.passes.end(), [&](const Pass& pass) {
+    return (index == 0 && pass.source == Source::kOperand0) ||
+           std::any_of(pass.stages.begin(), pass.stages.end(),
+                       [&](const Stage& s) { return s.a == argument || s.b == argument; });
+  });
+}
+
+// Words of the input buffers that one output position needs with channel packing.
+int64_t WordsOfOnePosition(const Instruction& instruction, const Config& config) {
+  Instruction smallest = instruction;
+  smallest.tiling = Tiling{};
+  return GroupWords(smallest, GeometryOf(smallest, config), 1, 1);
+}
+
+// Whether packing taps saves row tiles, or is the only way.
+bool PacksTaps(const Instruction& instruction, const Config& config) {
+  const Convolution& c = instruction.convolution;
+  const int64_t by_channels = c.taps() * CeilDivide(c.channels, config.array_rows);
+  const int64_t by_taps = CeilDivide(int64_t{c.taps()} * c.channels, config.array_rows);
+  return instruction.opcode == Opcode::kMatrix && c.weight_layout == WeightLayout::kTiled &&
+         (by_taps < by_channels || WordsOfOnePosition(instruction, config) > config.input_buffer_words);
+}
+
 // Steps that EstimateCycles takes.
 int64_t WorkOf(const Instruction& instruction, const Config& config) {
   const Geometry g = GeometryOf(instruction, config);
@@ -161,14 +187,21 @@ int64_t WorkOf(const Instruction& instruction, const Config& config) {
 
 }  // namespace
 
+bool HasTiling(const Instruction& instruction, const Config& config) {
+  const int64_t words = WordsOfOnePosition(instruction, config);
+  const Convolution& c = instruction.convolution;
+  if (instruction.opcode == Opcode::kDepthwise) {
+    return config.depthwise_multipliers > 0 && words <= config.depthwise_buffer_words &&
+           c.taps() <= config.weight_buffer_words;
+  }
+  return words <= config.input_buffer_words || PacksTaps(instruction, config);
+}
+
 std::vector<Tiling> TilingsOf(const Instruction& instruction, const Config& config) {
   const Convolution& c = instruction.convolution;
   const bool depthwise = instruction.opcode == Opcode::kDepthwise;
   std::vector<Packing> packings = {Packing::kChannels};
-  const int64_t by_channels = c.taps() * CeilDivide(c.channels, config.array_rows);
-  const int64_t by_taps = CeilDivide(int64_t{c.taps()} * c.channels, config.array_rows);
-  if (!depthwise && c.weight_layout == WeightLayout::kTiled && by_taps < by_channels)
-    packings.push_back(Packing::kTaps);
+  if (PacksTaps(instruction, config)) packings.push_back(Packing::kTaps);
 
   std::vector<Tiling> tilings;
   Instruction trial = instruction;
@@ -223,17 +256,19 @@ double LowerBound(const Instruction& instruction, const Config& config, std::str
     best = cycles;
     *bound_from = from;
   };
-  const double words = static_cast<double>(v.outer[0]) * v.outer[1] * v.outer[2] * v.outer[3];
-  // Every element leaves once; an operand that is not broadcast enters once.
-  offer(words * v.length * BytesOf(v.output.element) / config.output_port_bytes, "memory traffic");
-  double operand_bytes = 0;
-  for (const Stream& s : v.operands) {
+  // Every element leaves once; every element of an operand that is read enters once.
+  const auto bytes_of = [&](const Stream& s) {
     double elements = s.element_stride != 0 ? v.length : 1;
-    for (int i = 0; i < kOuterLoops; ++i) {
-      const auto at = static_cast<size_t>(i);
-      if (s.outer_stride[at] != 0) elements *= v.outer[at];
+    for (size_t i = 0; i < kOuterLoops; ++i) {
+      if (s.outer_stride[i] != 0) elements *= v.outer[i];
     }
-    operand_bytes += elements * BytesOf(s.element);
+    return elements * BytesOf(s.element);
+  };
+  offer(bytes_of(v.output) / config.output_port_bytes, "memory traffic");
+  double operand_bytes = 0;
+  for (size_t i = 0; i < v.operands.size(); ++i) {
+    // Windows may step over places; their operand is left out.
+    if (IsRead(v, i) && !(i == 0 && v.window.combine != Combine::kNone)) operand_bytes += bytes_of(v.operands[i]);
   }
   offer(operand_bytes / config.operand_port_bytes, "memory traffic");
   if (instruction.opcode == Opcode::kVector) return best;

@@ -24,6 +24,9 @@ struct Schedule {
   Certificate certificate;
 };
 
+// Whether the buffers hold what one output position needs, so that there is a tiling at all.
+bool HasTiling(const Instruction& instruction, const Config& config);
+
 // All tilings of the space that the machine accepts, in a fixed order.
 std::vector<Tiling> TilingsOf(const Instruction& instruction, const Config& config);
 

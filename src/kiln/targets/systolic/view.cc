@@ -19,6 +19,7 @@ StatusOr<Encoding> EncodingOf(const Value& value) {
   e.type = value.element();
   const std::string place = fmt::format("value '{}'", value.name());
   if (e.type != ElementType::kFloat32) {
+    if (IsFloat(e.type)) return e;
     if (IsInteger(e.type) || e.type == ElementType::kBool) {
       e.element = Element::kInt32;
       return e;

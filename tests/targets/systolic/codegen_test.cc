@@ -1,0 +1,99 @@
+#include "kiln/targets/systolic/codegen.h"
+
+#include "gtest/gtest.h"
+#include "kiln/ir/random_graph.h"
+#include "tests/targets/systolic/compiled.h"
+
+namespace kiln::systolic {
+namespace {
+
+bool Overlap(uint64_t a, int64_t a_bytes, uint64_t b, int64_t b_bytes) {
+  return a < b + static_cast<uint64_t>(b_bytes) && b < a + static_cast<uint64_t>(a_bytes);
+}
+
+TEST(SystolicMemoryPlan, WhatIsAliveAtOnceNeverOverlaps) {
+  Random random(4);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Lifetime> lives(random.Below(30));
+    int64_t sum = 0;
+    for (Lifetime& life : lives) {
+      life.first = static_cast<int>(random.Below(20));
+      life.last = life.first + static_cast<int>(random.Below(6));
+      life.bytes = random.Between(0, 500);
+      sum += (std::max<int64_t>(life.bytes, 1) + 63) / 64 * 64;
+    }
+    const std::vector<uint64_t> places = PlanMemory(lives, 128, 64);
+    ASSERT_EQ(places.size(), lives.size());
+    for (size_t i = 0; i < lives.size(); ++i) {
+      EXPECT_EQ(places[i] % 64, 0u);
+      EXPECT_GE(places[i], 128u);
+      EXPECT_LE(places[i] + static_cast<uint64_t>(lives[i].bytes), 128u + static_cast<uint64_t>(sum));
+      for (size_t j = 0; j < i; ++j) {
+        if (lives[i].first > lives[j].last || lives[j].first > lives[i].last) continue;
+        EXPECT_FALSE(Overlap(places[i], lives[i].bytes, places[j], lives[j].bytes));
+      }
+    }
+  }
+}
+
+TEST(SystolicMemoryPlan, FreedMemoryIsUsedAgain) {
+  const std::vector<uint64_t> places = PlanMemory({{100, 0, 1}, {100, 1, 2}, {100, 2, 3}, {64, 2, 3}}, 0, 64);
+  EXPECT_EQ(places, (std::vector<uint64_t>{0, 128, 0, 256}));
+}
+
+TEST(SystolicWeights, TilesFollowTheOrderOfFetching) {
+  Config config;
+  config.array_rows = config.array_columns = 2;
+  WeightCodes weights;
+  weights.rows = 2 * 3;  // two taps of three channels
+  weights.columns = 3;
+  for (int8_t i = 1; i <= 18; ++i) weights.codes.push_back(i);
+  Instruction instruction;
+  instruction.opcode = Opcode::kMatrix;
+  instruction.convolution.kernel_x = 2;
+  instruction.convolution.channels = 3;
+  instruction.convolution.out_channels = 3;
+  instruction.tiling.packing = Packing::kChannels;
+  // Row tiles: channels 0-1 at tap 0, at tap 1, channel 2 at tap 0, at tap 1.
+  EXPECT_EQ(TileWeights(weights, instruction, config),
+            (std::vector<uint8_t>{1, 2, 4, 5, 10, 11, 13, 14, 7, 8, 0, 0, 16, 17, 0, 0,     // columns 0-1
+                                  3, 0, 6, 0, 12, 0,  15, 0,  9, 0, 0, 0, 18, 0,  0, 0}));  // column 2
+  instruction.tiling.packing = Packing::kTaps;
+  EXPECT_EQ(TileWeights(weights, instruction, config),
+            (std::vector<uint8_t>{1, 2, 4, 5, 7, 8, 10, 11, 13, 14, 16, 17, 3, 0, 6, 0, 9, 0, 12, 0, 15, 0, 18, 0}));
+  WeightCodes depthwise;
+  depthwise.rows = 2;
+  depthwise.columns = 3;
+  depthwise.codes = {1, 2, 3, 4, 5, 6};
+  instruction.opcode = Opcode::kDepthwise;
+  EXPECT_EQ(TileWeights(depthwise, instruction, config), (std::vector<uint8_t>{1, 2, 4, 5, 3, 0, 6, 0}));
+}
+
+TEST(SystolicCodegen, ProgramsOfRandomGraphsHoldTogether) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Graph graph = RandomGraph(seed);
+    const std::vector<std::vector<Tensor>> images = {RandomInputs(graph, 1)};
+    const auto prepared = Prepare(std::move(graph), images);
+    ASSERT_TRUE(prepared.ok()) << prepared.status();
+    const Config config = SquareConfig(8);
+    const auto program = CompileFor(*prepared, config);
+    ASSERT_TRUE(program.ok()) << "seed " << seed << ": " << program.status();
+    const std::vector<Region>& regions = (*program)->regions();
+    for (size_t i = 0; i < regions.size(); ++i) {
+      EXPECT_LE(regions[i].base + static_cast<uint64_t>(regions[i].bytes), (*program)->memory_top());
+      for (size_t j = 0; j < i; ++j) {
+        const bool together = regions[i].constant || regions[j].constant ||
+                              (regions[i].first <= regions[j].last && regions[j].first <= regions[i].last);
+        EXPECT_FALSE(together && Overlap(regions[i].base, regions[i].bytes, regions[j].base, regions[j].bytes))
+            << "seed " << seed << ": " << regions[i].name << " and " << regions[j].name;
+      }
+    }
+    for (const Step& step : (*program)->steps()) {
+      if (step.kind != Step::Kind::kInstructions) continue;
+      EXPECT_TRUE(Decode((*program)->EncodeStep(step)).ok());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kiln::systolic

@@ -1,0 +1,142 @@
+// Which kernels small graphs become.
+#include "kiln/targets/systolic/lower.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kiln/ir/text.h"
+#include "tests/targets/systolic/compiled.h"
+
+namespace kiln::systolic {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kQuant[] = " quant int8 per_tensor symmetric scale=[0.05]";
+
+// Writes `Q` where a value is annotated, for short texts.
+std::string Expand(std::string text) {
+  for (size_t at; (at = text.find(" Q")) != std::string::npos;) text.replace(at, 2, kQuant);
+  return text;
+}
+
+std::string KernelsOf(const std::string& text, Config config = SquareConfig(8)) {
+  const auto graph = ParseGraph(Expand(text), "test.kir");
+  if (!graph.ok()) return MessageOf(graph.status());
+  const auto program = CompileFor(*graph, config);
+  return program.ok() ? KernelList(**program) : MessageOf(program.status());
+}
+
+constexpr char kConvolution[] = R"(graph "t" {
+  input %x : f32[1x4x4x2] Q
+  const %w : f32[2x2x1x1] Q = [0.1, 0.2, 0.3, 0.4]
+  const %b : f32[2] = [1.0, 2.0]
+)";
+
+TEST(SystolicLower, AConvolutionTakesItsFollowersAlong) {
+  EXPECT_EQ(KernelsOf(std::string(kConvolution) + R"(
+  %1 = conv %x, %w, %b {layout="nhwc"} : f32[1x4x4x2] Q
+  %2 = add %1, %x : f32[1x4x4x2] Q
+  %3 = relu %2 : f32[1x4x4x2] Q
+  output %3
+})"),
+            "matrix conv 1x1 2->2 /1 @4x4 + bias + add + relu\n");
+}
+
+TEST(SystolicLower, AValueWithTwoUsersLeavesItsKernel) {
+  EXPECT_EQ(KernelsOf(std::string(kConvolution) + R"(
+  %1 = conv %x, %w, %b {layout="nhwc"} : f32[1x4x4x2] Q
+  %2 = relu %1 : f32[1x4x4x2] Q
+  %3 = add %2, %1 : f32[1x4x4x2] Q
+  output %3
+})"),
+            "matrix conv 1x1 2->2 /1 @4x4 + bias\nvector relu + add @1x4x4x2\n");
+}
+
+TEST(SystolicLower, GatesAreOneKernel) {
+  EXPECT_EQ(KernelsOf(std::string(kConvolution) + R"(
+  %1 = conv %x, %w {layout="nhwc"} : f32[1x4x4x2] Q
+  %2 = sigmoid %1 : f32[1x4x4x2] Q
+  %3 = mul %1, %2 : f32[1x4x4x2] Q
+  output %3
+})"),
+            "matrix conv 1x1 2->2 /1 @4x4 + sigmoid + mul\n");
+}
+
+TEST(SystolicLower, MovesAreStrides) {
+  // Heads of attention: reshape and transposition on either side of a product cost nothing.
+  EXPECT_EQ(KernelsOf(R"(graph "t" {
+  input %q : f32[1x4x8] Q
+  input %k : f32[1x4x8] Q
+  const %heads : i64[4] = [1, 4, 2, 4]
+  %1 = reshape %q, %heads : f32[1x4x2x4] Q
+  %2 = transpose %1 {perm=[0, 2, 1, 3]} : f32[1x2x4x4] Q
+  %3 = reshape %k, %heads : f32[1x4x2x4] Q
+  %4 = transpose %3 {perm=[0, 2, 1, 3]} : f32[1x2x4x4] Q
+  %5 = matmul %2, %4 {transpose_b=1, alpha=0.5} : f32[1x2x4x4] Q
+  %6 = transpose %5 {perm=[0, 2, 1, 3]} : f32[1x4x2x4] Q
+  const %flat : i64[3] = [1, 4, 8]
+  %7 = reshape %6, %flat : f32[1x4x8] Q
+  output %7
+})"),
+            "matrix matmul 2 x 4x4x4\n");
+}
+
+TEST(SystolicLower, ConcatenationIsWrittenInPlace) {
+  EXPECT_EQ(KernelsOf(std::string(kConvolution) + R"(
+  %1 = conv %x, %w {layout="nhwc"} : f32[1x4x4x2] Q
+  %2 = abs %x : f32[1x4x4x2] Q
+  %3 = concat %1, %2 {axis=3} : f32[1x4x4x4] Q
+  output %3
+})"),
+            "matrix conv 1x1 2->2 /1 @4x4\nvector abs @1x4x4x2\n");
+}
+
+TEST(SystolicLower, TheHostTakesTheRestWithItsReason) {
+  EXPECT_EQ(KernelsOf(R"(graph "t" {
+  input %x : f32[1x4x4x2] Q
+  const %w : f32[2x2x1x1] = [0.1, 0.2, 0.3, 0.4]
+  %1 = conv %x, %w {layout="nhwc"} : f32[1x4x4x2] Q
+  %2 = sin %1 : f32[1x4x4x2] Q
+  %3 = relu %2 : f32[1x4x4x2] Q
+  output %3
+})"),
+            "host conv + sin (weights are not quantised; the vector unit has no sin)\nvector relu @1x4x4x2\n");
+}
+
+TEST(SystolicLower, WithoutTheHostTheFirstNodeIsNamed) {
+  const auto graph = ParseGraph(Expand(R"(graph "t" {
+  input %x : f32[1x4] Q
+  %1 = sin %x "wave" : f32[1x4] Q
+  output %1
+})"),
+                                "test.kir");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto program = CompileFor(*graph, SquareConfig(8), /*host_fallback=*/false);
+  ASSERT_FALSE(program.ok());
+  EXPECT_EQ(MessageOf(program.status()),
+            "test.kir: node 'wave' (Sin): the vector unit has no sin; allow host fallback or change the network");
+}
+
+TEST(SystolicLower, RowsBeyondTheRowBufferGoToTheHost) {
+  Config config = SquareConfig(8);
+  config.vector_row_buffer_words = 1;
+  EXPECT_THAT(KernelsOf(R"(graph "t" {
+  input %x : f32[2x9] Q
+  %1 = softmax %x : f32[2x9] Q
+  output %1
+})",
+                        config),
+              HasSubstr("host softmax (rows of 9 elements; the row buffer holds 8)"));
+}
+
+TEST(SystolicLower, AnnotationsThatTheFamilyCannotHoldAreErrors) {
+  EXPECT_THAT(KernelsOf(R"(graph "t" {
+  input %x : f32[2x3] quant int8 per_channel symmetric axis=0 scale=[0.1, 0.2]
+  %1 = relu %x : f32[2x3]
+  output %1
+})"),
+              HasSubstr("test.kir: value 'x': has more than one scale"));
+}
+
+}  // namespace
+}  // namespace kiln::systolic
