@@ -14,7 +14,7 @@ namespace {
 std::string KernelTable(const Program& program) {
   Table table;
   table.Right("#").Column("kernel").Column("operation").Column("unit").Right("MACs").Right("estimate").Right("bound");
-  table.Right("gap").Column("bound from");
+  table.Right("gap").Column("schedule").Column("bound from");
   for (size_t k = 0; k < program.kernels().size(); ++k) {
     const KernelInfo& kernel = program.kernels()[k];
     const Certificate& proof = kernel.certificate;
@@ -22,11 +22,8 @@ std::string KernelTable(const Program& program) {
     table.Row({fmt::format("{}", k), Shorten(kernel.name, 40), Shorten(kernel.operation, 48), kernel.unit,
                kernel.macs > 0 ? Thousands(kernel.macs) : "-",
                proof.cost > 0 ? Thousands(static_cast<int64_t>(proof.cost)) : "-",
-               proved ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "-",
-               !proved         ? "-"
-               : proof.optimal ? "optimal"
-                               : Percent(proof.gap()),
-               kernel.on_host() ? "host: " + kernel.host_reason : proof.bound_from});
+               proved ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "-", proved ? Percent(proof.gap()) : "-",
+               proof.optimal ? "optimal" : "", kernel.on_host() ? "host: " + kernel.host_reason : proof.bound_from});
   }
   return table.ToString();
 }

@@ -124,7 +124,7 @@ std::string KernelTable(const RunReport& report) {
   if (!rows.empty()) {
     out += R"(<th class="n">cycles</th><th>share of time</th><th class="n"></th><th class="n">utilisation</th>)";
   }
-  out += R"(<th class="n">bound</th><th class="n">gap</th></tr></thead><tbody>)";
+  out += R"(<th class="n">bound</th><th class="n">gap</th><th>schedule</th></tr></thead><tbody>)";
   double largest = 0;
   for (const KernelRow& row : rows) largest = std::max(largest, row.share);
   for (size_t k = 0; k < report.kernels.size(); ++k) {
@@ -144,11 +144,9 @@ std::string KernelTable(const RunReport& report) {
                          Percent(row.share), kernel.macs > 0 ? Percent(row.utilisation) : "");
     }
     const bool proved = proof.lower_bound > 0;
-    out += fmt::format(R"(<td class="n" title="{}">{}</td><td class="n">{}</td></tr>)", EscapeHtml(proof.bound_from),
-                       proved ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "",
-                       !proved         ? ""
-                       : proof.optimal ? "optimal"
-                                       : Percent(proof.gap()));
+    out += fmt::format(R"(<td class="n" title="{}">{}</td><td class="n">{}</td><td>{}</td></tr>)",
+                       EscapeHtml(proof.bound_from), proved ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "",
+                       proved ? Percent(proof.gap()) : "", proof.optimal ? "optimal" : "");
   }
   out += "</tbody></table></div>";
   if (!rows.empty()) {
@@ -156,7 +154,7 @@ std::string KernelTable(const RunReport& report) {
         R"(<p class="note">Kernels overlap in time: each is charged the cycles by which it moved the end of the run, so )"
         R"(that the shares sum to the whole. Utilisation is multiply-accumulates done over those possible in that )"
         R"(time. The bound is a proved least number of cycles for the kernel's schedule; the gap is how far the )"
-        R"(schedule that was chosen lies above it.</p>)";
+        R"(schedule that was chosen lies above it. Optimal: no schedule in the space that was searched is better.</p>)";
   }
   return out;
 }

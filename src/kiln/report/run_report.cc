@@ -36,7 +36,7 @@ std::string KernelTable(const RunReport& report, int top) {
                    [](const KernelRow& a, const KernelRow& b) { return a.cycles > b.cycles; });
   Table table;
   table.Column("kernel").Column("operation").Column("unit").Right("cycles").Right("share").Right("utilisation");
-  table.Right("bound").Right("gap");
+  table.Right("bound").Right("gap").Column("schedule");
   int64_t rest_cycles = 0;
   double rest_share = 0;
   for (size_t i = 0; i < slowest.size(); ++i) {
@@ -51,13 +51,15 @@ std::string KernelTable(const RunReport& report, int top) {
     table.Row({Shorten(kernel.name, 36), Shorten(kernel.operation, 44), kernel.unit, Thousands(row.cycles),
                Percent(row.share), kernel.macs > 0 ? Percent(row.utilisation) : "-",
                proof.lower_bound > 0 ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "-",
-               proof.lower_bound > 0 ? (proof.optimal ? "optimal" : Percent(proof.gap())) : "-"});
+               proof.lower_bound > 0 ? Percent(proof.gap()) : "-", proof.optimal ? "optimal" : ""});
   }
   if (rest_cycles > 0) {
     table.Row({fmt::format("{} others", slowest.size() - static_cast<size_t>(top)), "", "", Thousands(rest_cycles),
-               Percent(rest_share), "", "", ""});
+               Percent(rest_share), "", "", "", ""});
   }
-  return table.ToString();
+  return table.ToString() +
+         "bound: a proved least number of cycles; gap: how far the schedule lies above it; optimal: no schedule in the "
+         "space searched is better\n";
 }
 
 std::string HostTable(const RunReport& report) {
