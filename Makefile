@@ -4,6 +4,7 @@
 
 BUILD := build
 DEMO_DATA := /usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz
+DEMO_CALIBRATION := /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz
 
 setup:
 	tools/setup
@@ -18,7 +19,7 @@ build: $(BUILD)/build.ninja
 # A trained network, quantised to INT8, on a 16x16 systolic accelerator: 10,000 images bit-accurately, 20 of them at the cycle level.
 demo: build
 	$(BUILD)/bin/kiln run models/demo_fashion_mnist.onnx --on accelerators/systolic-int8-16x16.yaml --data $(DEMO_DATA) \
-	  --cycle-limit 20 --report $(BUILD)/demo/report.html --json $(BUILD)/demo/report.json
+	  --calibrate $(DEMO_CALIBRATION) --cycle-limit 20 --report $(BUILD)/demo/report.html --json $(BUILD)/demo/report.json
 
 # The whole test suite.
 test: $(BUILD)/build.ninja

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -112,6 +113,73 @@ TEST(Application, RunsTheReference) {
   std::vector<std::string> wrong = command;
   wrong.insert(wrong.end(), {"--preprocess", "scale=100"});
   EXPECT_LT(nlohmann::json::parse(Call(wrong).out)["accuracy"]["fp32"]["correct"], json["accuracy"]["fp32"]["correct"]);
+}
+
+// The whole way, as `make demo` goes it, on few images.
+TEST(Application, RunsOnAnAccelerator) {
+  const std::string data = "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz";
+  if (!std::filesystem::exists(data)) GTEST_SKIP() << data << " is not there (package dataset-fashion-mnist)";
+  const auto folder = std::filesystem::temp_directory_path() / ("kiln_run_test" + std::to_string(::getpid()));
+  const std::string trace = folder / "trace.json", html = folder / "run.html";
+  std::vector<std::string> command = {"run",
+                                      "models/demo_fashion_mnist.onnx",
+                                      "--on",
+                                      "systolic-int8-16x16",
+                                      "--data",
+                                      data,
+                                      "--limit",
+                                      "60",
+                                      "--cycle-limit",
+                                      "2",
+                                      "--calibration-images",
+                                      "32",
+                                      "--json",
+                                      "-"};
+  std::vector<std::string> first = command;
+  first.insert(first.end(), {"--trace", trace, "--report", html});
+  const Outcome run = Call(first);
+  ASSERT_EQ(run.code, kExitOk) << run.err;
+  nlohmann::json json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json["accuracy"]["fp32"]["images"], 60);
+  EXPECT_GE(json["accuracy"]["quantised"]["correct"], 50);  // 92 % on the whole set
+  EXPECT_EQ(json["levels_compared"]["images"], 2);
+  EXPECT_EQ(json["levels_compared"]["different"], 0);
+  ASSERT_EQ(json["cycles_per_image"].size(), 2u);
+  EXPECT_EQ(json["cycles_per_image"][0], json["cycles_per_image"][1]);  // time does not depend on data
+  const double utilisation = json["utilisation"];
+  EXPECT_GT(utilisation, 0.05);
+  EXPECT_LE(utilisation, 1.0);
+  double shares = 0;
+  const std::string page = *ReadFile(html);
+  for (const auto& kernel : json["kernels"]) {
+    shares += kernel["share"].get<double>();
+    EXPECT_THAT(page, HasSubstr(kernel["name"].get<std::string>()));
+    if (kernel.contains("certificate")) {
+      EXPECT_LE(kernel["certificate"]["lower_bound"], kernel["certificate"]["cost"]);
+    }
+  }
+  EXPECT_LE(shares, 1.0 + 1e-9);
+  EXPECT_GT(shares, 0.9);
+  EXPECT_GT(nlohmann::json::parse(*ReadFile(trace))["traceEvents"].size(), json["kernels"].size());
+
+  // One thread and other chunks: the same report but for the time it took.
+  command.insert(command.end(), {"--threads", "1", "--batch", "13"});
+  nlohmann::json again = nlohmann::json::parse(Call(command).out);
+  for (nlohmann::json* one : {&json, &again}) one->erase("run");
+  const double sqnr = json["output_sqnr_db"], sqnr_again = again["output_sqnr_db"];
+  EXPECT_NEAR(sqnr, sqnr_again, 1e-9);  // sums taken in other pieces
+  for (nlohmann::json* one : {&json, &again}) one->erase("output_sqnr_db");
+  EXPECT_EQ(json, again);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Application, CompilesForEveryDesignPoint) {
+  for (const char* name : {"systolic-int8-8x8", "systolic-int8-16x16", "systolic-int8-32x32"}) {
+    const Outcome program = Call({"compile", "models/demo_fashion_mnist.onnx", "--on", name, "--print"});
+    ASSERT_EQ(program.code, kExitOk) << program.err;
+    EXPECT_THAT(program.out, HasSubstr("softmax"));
+    EXPECT_THAT(program.out, HasSubstr(std::string("program for ") + name));
+  }
 }
 
 // What is exported reads back, and counts as much.
