@@ -197,6 +197,40 @@ TEST(CycleTime, VectorInstructionTakesItsWordsAndLatencies) {
   EXPECT_EQ(EventCycles(config, in), ClosedForm(config, in));
 }
 
+// Softmax-like: three passes over rows of 40 elements, two of them reduced. Rows go in groups, so that a group pays the
+// gaps once.
+TEST(CycleTime, RowsOfSeveralPassesShareTheGaps) {
+  Config config = SmallConfig(16, 16);
+  Instruction in;
+  in.opcode = Opcode::kVector;
+  VectorProgram& v = in.vector;
+  v.outer = {1, 1, 10, 1};
+  v.length = 40;
+  v.operands = {Stream{}};
+  v.operands[0].element_stride = 1;
+  v.operands[0].outer_stride = {0, 0, 40, 0};
+  v.output = v.operands[0];
+  v.output.base = 4096;
+  v.passes.resize(3);
+  v.passes[0].reduce = Reduce::kMax;
+  v.passes[0].to_row_buffer = true;
+  v.passes[1].source = Source::kRowBuffer;
+  v.passes[1].reduce = Reduce::kSum;
+  v.passes[1].into = 1;
+  v.passes[2].source = Source::kRowBuffer;
+  v.passes[2].to_memory = true;
+  const int64_t depth = config.vector_stage_latency, tree = 4 * config.vector_stage_latency;
+  const int64_t gaps = 3 * depth + 2 * tree, words = 10 * 3 * 3;
+  for (const int rows : {1, 4, 8, 64}) {
+    config.vector_rows_in_flight = rows;
+    const int64_t groups = (10 + rows - 1) / rows;
+    EXPECT_EQ(EstimateCycles(in, config), words + groups * gaps + depth + 2 * config.memory_latency) << rows;
+    EXPECT_EQ(EventCycles(config, in), ClosedForm(config, in)) << rows;
+  }
+  config.vector_row_buffer_words = 7;  // two rows of three words
+  EXPECT_EQ(EstimateCycles(in, config), words + 5 * gaps + depth + 2 * config.memory_latency);
+}
+
 // The next instruction's weights are fetched while this one runs, so two cost less than twice one; but not less than
 // the work.
 TEST(CycleTime, WeightsOfTheNextInstructionAreFetchedAhead) {

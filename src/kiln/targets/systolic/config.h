@@ -44,7 +44,8 @@ struct Config {
   // Vector unit: array_columns lanes, one word (lanes elements) a cycle at best.
   int vector_stages = 12;              // programmable stages in a row; each costs vector_stage_latency cycles of depth
   int vector_stage_latency = 4;        // cycles
-  int vector_row_buffer_words = 1024;  // fp32 words of `lanes` elements that keep a row on chip between passes
+  int vector_row_buffer_words = 1024;  // fp32 words of `lanes` elements that keep rows on chip between passes
+  int vector_rows_in_flight = 8;       // rows that take a pass together, so that one's latency hides behind the others
 
   // Depthwise unit: lanes = array_columns channels at once; 0 multipliers a lane: no such unit.
   int depthwise_multipliers = 9;      // a lane; a kernel of t taps takes ceil(t / multipliers) cycles a word

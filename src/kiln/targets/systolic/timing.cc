@@ -182,26 +182,31 @@ int64_t DrainCycles(const Instruction& instruction, const Config& config, const 
   return cycles + (ReadsMemory(instruction.vector) ? config.memory_latency : 0);
 }
 
+int64_t RowsInFlight(const VectorProgram& program, const Config& config) {
+  const int64_t words = CeilDivide(program.length, config.lanes());
+  return std::clamp<int64_t>(config.vector_row_buffer_words / words, 1, config.vector_rows_in_flight);
+}
+
 int64_t VectorCycles(const VectorProgram& program, const Config& config) {
   const auto& outer = program.outer;
   const int passes = static_cast<int>(program.passes.size());
-  int64_t gaps = 0;
-  for (int p = 0; p < passes; ++p) gaps += PassGap(program, config, p);
+  const auto row_cycles = [&](int64_t oy, int64_t ox) {
+    int64_t cycles = 0;
+    for (int p = 0; p < passes; ++p) cycles += RowCycles(program, config, p, oy, ox);
+    return cycles;
+  };
+  const int64_t rows = int64_t{outer[0]} * outer[1] * outer[2] * outer[3];
   int64_t cycles = 0;
   if (program.window.combine == Combine::kNone) {
-    const int64_t rows = int64_t{outer[0]} * outer[1] * outer[2] * outer[3];
-    int64_t row = gaps;
-    for (int p = 0; p < passes; ++p) row += RowCycles(program, config, p, 0, 0);
-    cycles = rows * row;
+    cycles = rows * row_cycles(0, 0);
   } else {
     for (int64_t oy = 0; oy < outer[1]; ++oy) {
-      for (int64_t ox = 0; ox < outer[2]; ++ox) {
-        int64_t row = gaps;
-        for (int p = 0; p < passes; ++p) row += RowCycles(program, config, p, oy, ox);
-        cycles += row * outer[0] * outer[3];
-      }
+      for (int64_t ox = 0; ox < outer[2]; ++ox) cycles += row_cycles(oy, ox) * outer[0] * outer[3];
     }
   }
+  int64_t gaps = 0;
+  for (int p = 0; p < passes; ++p) gaps += PassGap(program, config, p);
+  cycles += CeilDivide(rows, RowsInFlight(program, config)) * gaps;
   return cycles + (ReadsMemory(program) ? config.memory_latency : 0);
 }
 

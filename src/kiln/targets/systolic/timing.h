@@ -40,7 +40,10 @@ int64_t WordCycles(const VectorProgram& program, const Config& config, int pass,
                    int64_t window_places);
 // Cycles of one pass over one row: all words of the row. `oy`, `ox` matter only with a window.
 int64_t RowCycles(const VectorProgram& program, const Config& config, int pass, int64_t oy, int64_t ox);
-// What a row of a program with several passes waits after pass `pass` for its result (0 for single-pass programs).
+// How many rows of a program with several passes go through a pass together: as many as the row buffer and the design
+// point allow.
+int64_t RowsInFlight(const VectorProgram& program, const Config& config);
+// What such a group of rows waits after pass `pass` for its results (0 for single-pass programs).
 int64_t PassGap(const VectorProgram& program, const Config& config, int pass);
 // Busy cycles of the drain of a block: words x word cycles (+ memory latency when it has memory operands).
 int64_t DrainCycles(const Instruction& instruction, const Config& config, const Visit& visit);
