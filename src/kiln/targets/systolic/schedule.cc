@@ -127,10 +127,25 @@ class Bounder {
     array *= int64_t{g.row_tiles()} * g.column_tiles * c.batch;
     // The very last pass may be shorter than a load.
     array -= std::max<int64_t>(0, load - 1);
-    const int64_t begin = config_.memory_latency + load + full;
-    const int64_t smallest_tile =
+    // Before the first pass: the first fills. After the last: the last block's way out.
+    Visit first;
+    first.height = std::min(tiling.tile_height, c.out_height);
+    first.width = std::min(tiling.tile_width, c.out_width);
+    int64_t input_fill = 0;
+    for (int32_t group = 0; group < std::min(tiling.groups_per_bank, g.groups); ++group) {
+      input_fill += GroupFetchCycles(in_, config_, g, first, group);
+    }
+    const int64_t tiles_of_block = int64_t{g.row_tiles()} * std::min(tiling.columns_per_block, g.column_tiles);
+    int64_t weight_fill = full;
+    if (c.weight_layout == WeightLayout::kTiled) {
+      weight_fill *= std::min<int64_t>(tiling.weight_tiles_per_bank, tiles_of_block);
+    }
+    const int64_t begin = config_.memory_latency + std::max(input_fill, weight_fill + load);
+    const int64_t last_tile =
         int64_t{(c.out_height - 1) % tiling.tile_height + 1} * ((c.out_width - 1) % tiling.tile_width + 1);
-    const int64_t end = SettleCycles(in_, config_) + smallest_tile * Word(last) + drain_waits;
+    const int64_t last_columns = g.column_tiles - (g.blocks - 1) * tiling.columns_per_block;
+    const int64_t end = SettleCycles(in_, config_) + drain_waits +
+                        last_tile * ((last_columns - 1) * Word(config_.lanes()) + Word(last));
     return std::max({begin + array + end, inputs + config_.memory_latency + end, weights + config_.memory_latency + end,
                      drains}) +
            tail;
