@@ -334,10 +334,28 @@ void FunctionalMachine::Run(int begin, int end, bool parallel, std::span<uint8_t
   for (int i = begin; i < end; ++i) kernels_[static_cast<size_t>(i)]->Run(parallel, memory.data());
 }
 
-StatusOr<RunResult> RunFunctional(const SystolicProgram& program, const Batch& batch, const RunOptions& options) {
-  KILN_ASSIGN_OR_RETURN(const auto machine,
+namespace {
+
+// The program's machine for this processor level, made at its first use.
+StatusOr<std::shared_ptr<const FunctionalMachine>> MachineOf(const SystolicProgram& program) {
+  SystolicProgram::FunctionalSlot& slot = program.functional_slot(GetCpuLevel());
+  {
+    std::lock_guard lock(slot.mutex);
+    if (slot.machine != nullptr) return slot.machine;
+  }
+  // Made outside the lock, since it runs in parallel and a thread that waits may take up another run of the program.
+  KILN_ASSIGN_OR_RETURN(std::shared_ptr<const FunctionalMachine> machine,
                         FunctionalMachine::Create(program.config(), program.instructions(), program.memory_top(),
                                                   program.constants_base(), program.constants()));
+  std::lock_guard lock(slot.mutex);
+  if (slot.machine == nullptr) slot.machine = std::move(machine);
+  return slot.machine;
+}
+
+}  // namespace
+
+StatusOr<RunResult> RunFunctional(const SystolicProgram& program, const Batch& batch, const RunOptions& options) {
+  KILN_ASSIGN_OR_RETURN(const std::shared_ptr<const FunctionalMachine> machine, MachineOf(program));
   // With enough images every thread has its own; else they share the kernels of one.
   const bool parallel = batch.images() < 2 * ThreadCount();
   return RunImages(program, batch, options, [&](int64_t, std::span<uint8_t> memory) -> Status {

@@ -36,7 +36,7 @@ int BytesOf(Element element);
 //
 // A vector program walks four outer loops (rows), and for each row the words of one innermost axis of `length`
 // elements, lanes elements a word (the last word may be partial: lanes at or beyond `length` are off: never written,
-// and neutral in reductions). In a row it makes one or more passes. A pass reads its source word by word, runs its
+// and no part of reductions). In a row it makes one or more passes. A pass reads its source word by word, runs its
 // stages on the lane value v, may reduce v over the row into a scalar register, and may write v to the row buffer or
 // (quantised) to memory. A later pass starts when the scalar of the former is there. Scalars and the row buffer live
 // for one row.
@@ -153,9 +153,9 @@ struct Stage {
 
 // Reduction of v over the elements of the row into scalar register `into`, after the last stage. Lane partials start at
 // the neutral element (0 or -infinity) and take words in order; then lanes are combined pairwise as a tree: for half =
-// p/2, p/4,
-// ..., 1: lane[i] = lane[i] op lane[i + half] for i < half, p = lanes rounded up to a power of two (missing lanes
-// neutral).
+// p/2, p/4, ..., 1: lane[i] = lane[i] op lane[i + half] for i < half, p = lanes rounded up to a power of two (missing
+// lanes neutral). A lane that is off in a word keeps its partial. a op b is a + b, or a > b ? a : b. A scalar stage that
+// names register `into` sees what it held before.
 enum class Reduce : uint8_t { kNone = 0, kSum = 1, kMax = 2 };
 
 // How a value leaves for memory. kFloat32: the bits. Integers: code = clamp(rne(v * inverse_scale) + zero_point, low,

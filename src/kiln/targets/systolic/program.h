@@ -2,12 +2,15 @@
 #ifndef KILN_TARGETS_SYSTOLIC_PROGRAM_H_
 #define KILN_TARGETS_SYSTOLIC_PROGRAM_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "kiln/ir/graph.h"
+#include "kiln/support/cpu.h"
 #include "kiln/targets/interface/program.h"
 #include "kiln/targets/systolic/config.h"
 #include "kiln/targets/systolic/isa.h"
@@ -65,6 +68,8 @@ struct ProgramParts {
   std::vector<Region> regions;
 };
 
+class FunctionalMachine;
+
 class SystolicProgram final : public Program {
  public:
   explicit SystolicProgram(ProgramParts parts);
@@ -86,8 +91,16 @@ class SystolicProgram final : public Program {
 
   std::string Print() const override;
 
+  // What the functional level prepared at its first run on a processor level (functional.h), kept for the next one.
+  struct FunctionalSlot {
+    std::mutex mutex;
+    std::shared_ptr<const FunctionalMachine> machine;
+  };
+  FunctionalSlot& functional_slot(CpuLevel level) const { return (*functional_slots_)[static_cast<size_t>(level)]; }
+
  private:
   ProgramParts parts_;
+  std::unique_ptr<std::array<FunctionalSlot, 3>> functional_slots_ = std::make_unique<std::array<FunctionalSlot, 3>>();
 };
 
 }  // namespace kiln::systolic
