@@ -17,6 +17,7 @@ TEST(Text, Numbers) {
   EXPECT_EQ(Percent(std::nan("")), "-");
   EXPECT_EQ(Metric(10234567, "MACs"), "10.2 M MACs");
   EXPECT_EQ(Metric(12, "MACs"), "12 MACs");
+  EXPECT_EQ(Metric(1e7), "10.0 M");
   EXPECT_EQ(Bytes(1023), "1023 B");
   EXPECT_EQ(Bytes(1536), "1.5 KiB");
   EXPECT_EQ(Bytes(int64_t{3} << 30), "3.0 GiB");

@@ -32,8 +32,9 @@ std::string KernelTable(const RunReport& report, int top) {
   for (const KernelRow& row : rows) {
     if (row.cycles > 0) slowest.push_back(row);
   }
-  std::stable_sort(slowest.begin(), slowest.end(),
-                   [](const KernelRow& a, const KernelRow& b) { return a.cycles > b.cycles; });
+  std::sort(slowest.begin(), slowest.end(), [](const KernelRow& a, const KernelRow& b) {
+    return a.cycles != b.cycles ? a.cycles > b.cycles : a.kernel < b.kernel;
+  });
   Table table;
   table.Column("kernel").Column("operation").Column("unit").Right("cycles").Right("share").Right("utilisation");
   table.Right("bound").Right("gap").Column("schedule");

@@ -61,7 +61,7 @@ std::string Metric(double value, std::string_view unit) {
   std::string out = fmt::format("{:g}", value);
   for (const auto& [size, prefix] : kSteps) {
     if (std::abs(value) >= size) {
-      out = fmt::format("{:.3g} {}", value / size, prefix);
+      out = fmt::format("{:#.3g} {}", value / size, prefix);
       break;
     }
   }
