@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <optional>
@@ -191,7 +192,11 @@ TEST_P(EveryFamily, LevelsAgreeOnRandomGraphs) {
   ASSERT_NE(accelerator, nullptr);
   for (uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE("random graph " + std::to_string(seed));
-    const Prepared p = Prepare(RandomGraph(seed), seed);
+    Graph graph = RandomGraph(seed);
+    // Results are joined along the leading axis of images, which some random graphs do away with.
+    const auto one_image = [](const Value* output) { return output->shape().rank() > 0 && output->shape()[0] == 1; };
+    if (!std::all_of(graph.outputs().begin(), graph.outputs().end(), one_image)) continue;
+    const Prepared p = Prepare(std::move(graph), seed);
     if (testing::Test::HasFailure()) return;
     const auto program = accelerator->Compile(p.quantised, {});
     ASSERT_TRUE(program.ok()) << program.status();
