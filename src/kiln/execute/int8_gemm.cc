@@ -122,7 +122,7 @@ void FillCodes(CodeLayout layout, int8_t code, int64_t count, void* to) {
 }
 
 PackedWeights::PackedWeights(CpuLevel level, int64_t runs, int64_t run_length, int64_t columns, const int8_t* weights)
-    : level_(level), runs_(runs), run_length_(run_length), columns_(columns) {
+    : level_(level), runs_(runs), columns_(columns) {
   KILN_CHECK(runs >= 1 && run_length >= 1 && columns >= 1);
   const KernelSet& kernels = KernelsOf(level);
   const int64_t step = kernels.codes_per_step, vector = kernels.vector;

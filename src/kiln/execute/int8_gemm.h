@@ -51,7 +51,7 @@ class PackedWeights {
 
  private:
   CpuLevel level_;
-  int64_t runs_, run_length_, columns_, padded_columns_;
+  int64_t runs_, columns_, padded_columns_;
   int64_t steps_per_run_;
   std::vector<int16_t> codes_;      // [column block][run][step][column][codes of a step], int8 or int16
   std::vector<uint32_t> starting_;  // [padded_columns]: what sums start from
