@@ -120,11 +120,12 @@ TEST(OnnxUpgrade, HalfPixelOfTensorFlow) {
     return "attribute { name: '" + name + "' type: STRING s: '" + value + "' } ";
   };
   // Output position o shows input position floor((o + 0.5) / scale).
-  const auto graph = Import(11, InputText("x", {"1", "1", "1", "8"}) + FloatsText("roi", {0}, {}) +
-                                    FloatsText("scales", {4}, {1, 1, 1, 0.375}) +
-                                    NodeToY("Resize", "input: 'roi' input: 'scales' " +
-                                                          text("coordinate_transformation_mode", "tf_half_pixel_for_nn") +
-                                                          text("nearest_mode", "floor")));
+  const auto graph =
+      Import(11, InputText("x", {"1", "1", "1", "8"}) + FloatsText("roi", {0}, {}) +
+                     FloatsText("scales", {4}, {1, 1, 1, 0.375}) +
+                     NodeToY("Resize", "input: 'roi' input: 'scales' " +
+                                           text("coordinate_transformation_mode", "tf_half_pixel_for_nn") +
+                                           text("nearest_mode", "floor")));
   EXPECT_EQ(OutputOf(graph, {Ramp({1, 1, 1, 8})}), Tensor::Of<float>({1, 1, 1, 3}, {1, 4, 6}));
 }
 

@@ -154,13 +154,13 @@ struct Stage {
 // Reduction of v over the elements of the row into scalar register `into`, after the last stage. Lane partials start at
 // the neutral element (0 or -infinity) and take words in order; then lanes are combined pairwise as a tree: for half =
 // p/2, p/4, ..., 1: lane[i] = lane[i] op lane[i + half] for i < half, p = lanes rounded up to a power of two (missing
-// lanes neutral). A lane that is off in a word keeps its partial. a op b is a + b, or a > b ? a : b. A scalar stage that
-// names register `into` sees what it held before.
+// lanes neutral). A lane that is off in a word keeps its partial. a op b is a + b, or a > b ? a : b. A scalar stage
+// that names register `into` sees what it held before.
 enum class Reduce : uint8_t { kNone = 0, kSum = 1, kMax = 2 };
 
 // How a value leaves for memory. kFloat32: the bits. Integers: code = clamp(rne(v * inverse_scale) + zero_point, low,
-// high); v * inverse_scale is one fp32 product; rne and the clamp are exact; NaN gives zero_point clamped. A NaN written
-// as kFloat32 is written as 0x7fc00000.
+// high); v * inverse_scale is one fp32 product; rne and the clamp are exact; NaN gives zero_point clamped. A NaN
+// written as kFloat32 is written as 0x7fc00000.
 struct QuantiseOut {
   float inverse_scale = 1.0f;
   int32_t zero_point = 0;
