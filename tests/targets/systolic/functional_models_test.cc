@@ -1,11 +1,16 @@
 // Functional and cycle level are two implementations of isa.h: same programs, same inputs, same bits.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "kiln/frontend/onnx.h"
 #include "kiln/ir/random_graph.h"
+#include "kiln/ir/shape_inference.h"
+#include "kiln/support/check.h"
 #include "kiln/support/cpu.h"
+#include "kiln/support/parallel.h"
 #include "kiln/targets/systolic/cycle.h"
 #include "kiln/targets/systolic/functional.h"
 #include "tests/targets/systolic/compiled.h"
@@ -27,6 +32,29 @@ TEST(FunctionalAndCycle, AgreeOnRandomInstructions) {
     (*machine)->Run(0, 1, false, c.memory);
     ASSERT_EQ(c.memory, cycle) << "case " << i << "\n" << Print(c.instruction, config);
   }
+}
+
+// Two convolutions with a residual, in code, so that the test needs no files.
+Graph RandomImageGraph() {
+  Random random(12);
+  Graph graph("two_convolutions");
+  const auto add = [&graph](Op op, std::string name, std::vector<Value*> operands, Attributes attributes = {}) {
+    Node* node = graph.AddNode(op, name, std::move(operands), {name}, std::move(attributes));
+    KILN_CHECK(InferNode(graph, *node).ok());
+    return node->result();
+  };
+  const auto convolve = [&](std::string name, Value* x, int64_t in, int64_t out) {
+    Tensor weights(ElementType::kFloat32, Shape{out, in, 3, 3});
+    for (float& value : weights.data<float>()) value = static_cast<float>(random.Uniform(-0.3, 0.3));
+    Attributes attributes;
+    attributes.Set("pads", std::vector<int64_t>{1, 1, 1, 1});
+    return add(Op::kConv, name, {x, graph.AddConstant(name + "_weights", std::move(weights))}, std::move(attributes));
+  };
+  Value* x = graph.AddInput("image", {ElementType::kFloat32, Shape{1, 3, 11, 9}});
+  Value* a = add(Op::kRelu, "relu", {convolve("conv1", x, 3, 12)});
+  Value* b = add(Op::kAdd, "sum", {convolve("conv2", a, 12, 12), a});
+  graph.MarkOutput(add(Op::kSigmoid, "out", {b}));
+  return graph;
 }
 
 class FunctionalModels : public testing::TestWithParam<const char*> {};
@@ -57,6 +85,38 @@ TEST_P(FunctionalModels, GiveTheBitsOfTheCycleLevelAtEveryProcessorLevel) {
       EXPECT_TRUE(functional->outputs[i] == cycle->outputs[i]) << "output " << i << " at " << NameOf(level);
     }
   }
+}
+
+// Several images at once, on any number of threads, give what one image alone gives.
+TEST(FunctionalBatch, DoesNotDependOnThreadsOrCompany) {
+  auto graph = RandomImageGraph();
+  const std::vector<Tensor> calibration = RandomInputs(graph, 3);
+  const auto prepared = Prepare(std::move(graph), {calibration});
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  const auto program = CompileFor(*prepared, SquareConfig(8));
+  ASSERT_TRUE(program.ok()) << program.status();
+  constexpr int64_t kImages = 9;
+  Tensor images(ElementType::kFloat32, Shape{kImages, 3, 11, 9});
+  Random random(4);
+  for (float& value : images.data<float>()) value = static_cast<float>(random.Uniform(-1, 1));
+  SetThreadCount(1);
+  const auto one = RunFunctional(**program, Batch{{images}}, RunOptions{});
+  SetThreadCount(4);
+  const auto four = RunFunctional(**program, Batch{{images}}, RunOptions{});
+  ASSERT_TRUE(one.ok()) << one.status();
+  ASSERT_TRUE(four.ok()) << four.status();
+  EXPECT_TRUE(one->outputs[0] == four->outputs[0]);
+  const int64_t size = images.size() / kImages, out_size = one->outputs[0].size() / kImages;
+  for (int64_t i = 0; i < kImages; ++i) {
+    Tensor image(ElementType::kFloat32, Shape{1, 3, 11, 9});
+    std::copy_n(images.data<float>().begin() + i * size, size, image.data<float>().begin());
+    const auto alone = RunFunctional(**program, Batch{{image}}, RunOptions{});
+    ASSERT_TRUE(alone.ok()) << alone.status();
+    EXPECT_TRUE(std::equal(alone->outputs[0].data<float>().begin(), alone->outputs[0].data<float>().end(),
+                           std::as_const(one->outputs[0]).data<float>().begin() + i * out_size))
+        << "image " << i;
+  }
+  SetThreadCount(0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Trained, FunctionalModels,
