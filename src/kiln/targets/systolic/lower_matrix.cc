@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "fmt/format.h"
+#include "kiln/ir/checked_math.h"
 #include "kiln/ir/window.h"
 #include "kiln/numerics/quantise.h"
 #include "kiln/support/check.h"
@@ -134,6 +135,60 @@ View WithoutLastAxis(const View& view) {
 
 std::string Dimensions(int64_t a, int64_t b) { return fmt::format("{}x{}", a, b); }
 
+// The sizes of a convolution's instruction. Grouped: one group is a batch, the graph's own batch is left out.
+Convolution SizesOf(const ConvGeometry& g, bool grouped) {
+  const WindowAxis &y = g.axes[0], &x = g.axes[1];
+  const auto narrow = [](int64_t size) { return static_cast<int32_t>(size); };  // FitsExtent has been asked
+  Convolution c;
+  c.height = narrow(y.input);
+  c.width = narrow(x.input);
+  c.channels = narrow(grouped ? g.in_channels / g.groups : g.in_channels);
+  c.batch = narrow(grouped ? g.groups : g.batch);
+  c.kernel_y = narrow(y.kernel);
+  c.kernel_x = narrow(x.kernel);
+  c.stride_y = narrow(y.stride);
+  c.stride_x = narrow(x.stride);
+  c.dilation_y = narrow(y.dilation);
+  c.dilation_x = narrow(x.dilation);
+  c.pad_top = narrow(y.pad_begin);
+  c.pad_left = narrow(x.pad_begin);
+  c.out_height = narrow(y.output);
+  c.out_width = narrow(x.output);
+  c.out_channels = narrow(grouped ? g.out_channels / g.groups : g.out_channels);
+  return c;
+}
+
+// Weights from [out][in / groups][kh][kw] to [groups][ky, kx, c][n]; depthwise to [ky, kx][c].
+std::shared_ptr<const WeightCodes> CodesOfConvolution(const ConstantWeights& weights, const ConvGeometry& g,
+                                                      bool depthwise) {
+  const int64_t taps = g.KernelElements();
+  const int64_t cin = g.in_channels / g.groups, cout = g.out_channels / g.groups;
+  auto codes = std::make_shared<WeightCodes>();
+  codes->batches = depthwise ? 1 : g.groups;
+  codes->rows = depthwise ? taps : taps * cin;
+  codes->columns = depthwise ? g.out_channels : cout;
+  codes->codes.resize(static_cast<size_t>(codes->batches * codes->rows * codes->columns));
+  for (int64_t n = 0; n < g.out_channels; ++n) {
+    for (int64_t c = 0; c < cin; ++c) {
+      for (int64_t t = 0; t < taps; ++t) {
+        const int64_t at =
+            depthwise ? t * g.out_channels + n : ((n / cout) * codes->rows + t * cin + c) * cout + n % cout;
+        codes->codes[static_cast<size_t>(at)] = weights.Code((n * cin + c) * taps + t);
+      }
+    }
+  }
+  return codes;
+}
+
+std::string DescribeConvolution(const ConvGeometry& g, bool depthwise) {
+  const WindowAxis &y = g.axes[0], &x = g.axes[1];
+  std::string text = fmt::format("{} {} {}->{} /{}", depthwise ? "depthwise" : "conv", Dimensions(y.kernel, x.kernel),
+                                 g.in_channels, g.out_channels, y.stride);
+  if (y.stride != x.stride) text += fmt::format(",{}", x.stride);
+  if (g.groups > 1 && !depthwise) text += fmt::format(" in {} groups", g.groups);
+  return text + fmt::format(" @{}", Dimensions(y.output, x.output));
+}
+
 }  // namespace
 
 StatusOr<Kernel> Lowering::EmitMatrix(const Group& group) {
@@ -155,7 +210,9 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
   KILN_ASSIGN_OR_RETURN(const ConstantWeights weights, ReadWeights(*weight, config_));
   const WindowAxis &y = g.axes[0], &x = g.axes[1];
   if (!FitsExtent({g.batch, g.in_channels, g.out_channels, y.input, x.input, y.output, x.output, y.kernel, x.kernel,
-                   y.stride, x.stride, y.dilation, x.dilation, y.pad_begin + 1, x.pad_begin + 1})) {
+                   y.stride, x.stride, y.dilation, x.dilation, y.pad_begin + 1, x.pad_begin + 1,
+                   SaturatingMul(y.kernel, x.kernel), SaturatingMul(y.kernel, y.output),
+                   SaturatingMul(x.kernel, x.output)})) {
     return ToHost("the convolution is larger than the machine counts");
   }
 
@@ -168,47 +225,26 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
 
   const int64_t groups = g.groups;
   const int64_t cin = g.in_channels / groups, cout = g.out_channels / groups;
+  const int64_t taps = g.KernelElements();
+  if (weights.scales.size() > 1 && weights.channel_stride != cin * taps) {
+    return ToHost("weights have scales along something else than output channels");
+  }
   // One output position must fit the buffers; what is too large for the depthwise unit may still run as groups.
-  Instruction shape;
-  shape.opcode = Opcode::kDepthwise;
-  Convolution& extent = shape.convolution;
-  extent.channels = static_cast<int32_t>(cin);
-  extent.kernel_y = static_cast<int32_t>(y.kernel);
-  extent.kernel_x = static_cast<int32_t>(x.kernel);
-  extent.stride_y = static_cast<int32_t>(y.stride);
-  extent.stride_x = static_cast<int32_t>(x.stride);
-  extent.dilation_y = static_cast<int32_t>(y.dilation);
-  extent.dilation_x = static_cast<int32_t>(x.dilation);
-  const bool depthwise = groups > 1 && cin == 1 && cout == 1 && HasTiling(shape, config_);
-  if (!depthwise) shape.opcode = Opcode::kMatrix;
-  if (!HasTiling(shape, config_)) return ToHost("one output position needs more than the input buffer holds");
-  std::string operation = fmt::format("{} {} {}->{} /{}", depthwise ? "depthwise" : "conv",
-                                      Dimensions(y.kernel, x.kernel), g.in_channels, g.out_channels, y.stride);
-  if (y.stride != x.stride) operation += fmt::format(",{}", x.stride);
-  if (groups > 1 && !depthwise) operation += fmt::format(" in {} groups", groups);
-  operation += fmt::format(" @{}", Dimensions(y.output, x.output));
-  if (bias != nullptr || !group.bias.empty()) operation += " + bias";
-  Kernel kernel = NewKernel(group, depthwise ? "depthwise" : "matrix", operation + group.chain.text);
+  Instruction trial;
+  trial.opcode = Opcode::kDepthwise;
+  trial.convolution = SizesOf(g, false);
+  const bool depthwise = groups > 1 && cin == 1 && cout == 1 && HasTiling(trial, config_);
+  const bool grouped = groups > 1 && !depthwise;
+  trial.opcode = depthwise ? Opcode::kDepthwise : Opcode::kMatrix;
+  trial.convolution = SizesOf(g, grouped);
+  if (!HasTiling(trial, config_)) return ToHost("one output position needs more than the input buffer holds");
+  const std::string operation =
+      DescribeConvolution(g, depthwise) + (bias != nullptr || !group.bias.empty() ? " + bias" : "") + group.chain.text;
+  Kernel kernel = NewKernel(group, depthwise ? "depthwise" : "matrix", operation);
 
   if (input.shape[3] > 1 && input.strides[3] != 1) input = Materialise(input, node.name() + " input", &kernel.works);
 
-  // Weights from [out][in / groups][kh][kw] to [groups][ky, kx, c][n]; depthwise to [ky, kx][c].
-  auto codes = std::make_shared<WeightCodes>();
-  const int64_t taps = y.kernel * x.kernel;
-  codes->batches = depthwise ? 1 : groups;
-  codes->rows = depthwise ? taps : taps * cin;
-  codes->columns = depthwise ? g.out_channels : cout;
-  codes->codes.resize(static_cast<size_t>(codes->batches * codes->rows * codes->columns));
-  for (int64_t n = 0; n < g.out_channels; ++n) {
-    for (int64_t c = 0; c < cin; ++c) {
-      for (int64_t t = 0; t < taps; ++t) {
-        const int8_t code = weights.Code((n * cin + c) * taps + t);
-        const int64_t at =
-            depthwise ? t * g.out_channels + n : ((n / cout) * codes->rows + t * cin + c) * cout + n % cout;
-        codes->codes[static_cast<size_t>(at)] = code;
-      }
-    }
-  }
+  const auto codes = CodesOfConvolution(weights, g, depthwise);
   Parameters parameters(codes->batches, codes->columns);
   for (int64_t b = 0; b < codes->batches; ++b) FillParameters(*codes, b, input.encoding.zero_point, &parameters);
   const std::vector<float> biases = BiasOf(group, g.out_channels, bias);
@@ -220,12 +256,12 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
   const int parameter_buffer = NewConstant(weight->name() + " parameters", parameters.Bytes());
 
   // Groups are batches of one instruction; batches then fall into instructions of their own.
-  const bool grouped = groups > 1 && !depthwise;
   const int64_t repeats = grouped ? g.batch : 1;
   for (int64_t repeat = 0; repeat < repeats; ++repeat) {
     Work work;
     Instruction& in = work.instruction;
     in.opcode = depthwise ? Opcode::kDepthwise : Opcode::kMatrix;
+    in.convolution = SizesOf(g, grouped);
     Convolution& c = in.convolution;
     const auto outer = [&](const View& view) {
       return std::array<int64_t, kOuterLoops>{grouped ? cout * view.strides[3] : view.strides[0], view.strides[1],
@@ -235,21 +271,6 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
     c.input_batch_stride = grouped ? cin : input.strides[0];
     c.input_row_stride = input.strides[1];
     c.input_column_stride = input.strides[2];
-    c.height = static_cast<int32_t>(y.input);
-    c.width = static_cast<int32_t>(x.input);
-    c.channels = static_cast<int32_t>(grouped ? cin : g.in_channels);
-    c.batch = static_cast<int32_t>(grouped ? groups : g.batch);
-    c.kernel_y = static_cast<int32_t>(y.kernel);
-    c.kernel_x = static_cast<int32_t>(x.kernel);
-    c.stride_y = static_cast<int32_t>(y.stride);
-    c.stride_x = static_cast<int32_t>(x.stride);
-    c.dilation_y = static_cast<int32_t>(y.dilation);
-    c.dilation_x = static_cast<int32_t>(x.dilation);
-    c.pad_top = static_cast<int32_t>(y.pad_begin);
-    c.pad_left = static_cast<int32_t>(x.pad_begin);
-    c.out_height = static_cast<int32_t>(y.output);
-    c.out_width = static_cast<int32_t>(x.output);
-    c.out_channels = static_cast<int32_t>(codes->columns);
     c.pad_code = input.encoding.zero_point;
     c.parameter_batch_stride = grouped ? 12 * codes->columns : 0;
     VectorProgram& v = in.vector;
@@ -337,11 +358,12 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
         }
       }
     }
+    // Scales along k or along batches cannot be taken out of the sum.
+    if (weights.scales.size() > 1 && (weights.channel_stride != (transpose_b ? k : 1) || weights.channels != n)) {
+      return ToHost("weights have scales along something else than output channels");
+    }
     for (int64_t c = 0; c < n; ++c) {
-      // One scale for a whole column: scales along k or along batches cannot be taken out of the sum.
       const int64_t first = transpose_b ? c * k : c;
-      const int64_t last = (batches - 1) * k * n + (transpose_b ? c * k + k - 1 : (k - 1) * n + c);
-      if (weights.Scale(first) != weights.Scale(last)) return ToHost("weights have scales along the reduction");
       parameters.scales[static_cast<size_t>(c)] =
           static_cast<float>(static_cast<double>(a.encoding.scale) * weights.Scale(first) * alpha);
     }

@@ -165,6 +165,18 @@ class Bounder {
   const Config& config_;
 };
 
+// How many places of one axis of the image some tap of some output touches.
+int64_t PlacesTouched(int32_t outputs, int32_t kernel, int32_t stride, int32_t dilation, int32_t pad, int32_t limit) {
+  std::vector<bool> touched(static_cast<size_t>(limit), false);
+  for (int64_t o = 0; o < outputs; ++o) {
+    for (int64_t k = 0; k < kernel; ++k) {
+      const int64_t at = o * stride - pad + k * dilation;
+      if (at >= 0 && at < limit) touched[static_cast<size_t>(at)] = true;
+    }
+  }
+  return std::count(touched.begin(), touched.end(), true);
+}
+
 // Whether any pass reads operand `index`.
 bool IsRead(const VectorProgram& v, size_t index) {
   const auto argument = static_cast<Argument>(static_cast<size_t>(Argument::kOperand0) + index);
@@ -288,6 +300,12 @@ double LowerBound(const Instruction& instruction, const Config& config, std::str
   offer(operand_bytes / config.operand_port_bytes, "memory traffic");
   if (instruction.opcode == Opcode::kVector) return best;
 
+  // Inputs: every place of the image that some tap touches, once.
+  const double places =
+      static_cast<double>(PlacesTouched(c.out_height, c.kernel_y, c.stride_y, c.dilation_y, c.pad_top, c.height)) *
+      static_cast<double>(PlacesTouched(c.out_width, c.kernel_x, c.stride_x, c.dilation_x, c.pad_left, c.width));
+  const double batches = c.input_batch_stride != 0 ? c.batch : 1;
+  offer(batches * places * c.channels * config.input_format.bytes() / config.input_port_bytes, "memory traffic");
   const double outputs = static_cast<double>(c.batch) * c.out_height * c.out_width * c.out_channels;
   if (instruction.opcode == Opcode::kDepthwise) {
     offer(outputs * c.taps() / (static_cast<double>(config.lanes()) * config.depthwise_multipliers),

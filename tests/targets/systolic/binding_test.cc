@@ -1,0 +1,82 @@
+#include "kiln/targets/systolic/binding.h"
+
+#include <limits>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kiln/targets/systolic/host.h"
+
+namespace kiln::systolic {
+namespace {
+
+Binding Codes(Shape shape, std::vector<int64_t> strides) {
+  Binding b;
+  b.name = "x";
+  b.shape = std::move(shape);
+  b.strides = std::move(strides);
+  b.element = Element::kInt8;
+  b.scale = 0.5f;
+  b.zero_point = 3;
+  b.low = -128;
+  b.high = 127;
+  return b;
+}
+
+TEST(SystolicBinding, ValuesBecomeTheNearestCodesAtTheirPlaces) {
+  Binding b = Codes({1, 2, 3}, {6, 1, 2});  // transposed in memory
+  b.base = 4;
+  std::vector<uint8_t> memory(12, 0x55);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  ASSERT_TRUE(Store(Tensor::Of<float>({1, 2, 3}, {0.0f, 0.25f, 0.75f, -1.0f, 1000.0f, nan}), b, memory).ok());
+  // 0 -> 3; 0.25 / 0.5 = 0.5 -> 0 + 3; 0.75 / 0.5 = 1.5 -> 2 + 3; -1 -> 1; saturated; NaN -> the zero point.
+  EXPECT_EQ(memory, (std::vector<uint8_t>{0x55, 0x55, 0x55, 0x55, 3, 1, 3, 127, 5, 3, 0x55, 0x55}));
+  const Tensor values = Load(b, memory);
+  EXPECT_EQ(values, Tensor::Of<float>({1, 2, 3}, {0.0f, 0.0f, 1.0f, -1.0f, 62.0f, 0.0f}));
+  EXPECT_EQ(LoadCodes(b, memory), Tensor::Of<int8_t>({1, 2, 3}, {3, 3, 5, 1, 127, 3}));
+}
+
+TEST(SystolicBinding, IntegersAndOtherFloatsAreHeldWithoutScale) {
+  Binding b;
+  b.name = "index";
+  b.type = ElementType::kInt64;
+  b.element = Element::kInt32;
+  b.shape = {2};
+  b.strides = {4};
+  std::vector<uint8_t> memory(8);
+  const Tensor indices = Tensor::Of<int64_t>({2}, {-7, 70000});
+  ASSERT_TRUE(Store(indices, b, memory).ok());
+  EXPECT_EQ(Load(b, memory), indices);
+  EXPECT_EQ(MessageOf(Store(Tensor::Of<int64_t>({2}, {0, int64_t{1} << 40}), b, memory)),
+            "'index': element 1 is 1099511627776; integers of 32 bits fit the machine's memory");
+  b.type = ElementType::kFloat64;
+  b.element = Element::kFloat32;
+  ASSERT_TRUE(Store(Tensor::Of<double>({2}, {0.5, -3.0}), b, memory).ok());
+  EXPECT_EQ(Load(b, memory), Tensor::Of<double>({2}, {0.5, -3.0}));
+}
+
+TEST(SystolicBinding, AnotherShapeOrTypeIsAnError) {
+  const Binding b = Codes({1, 2}, {2, 1});
+  std::vector<uint8_t> memory(2);
+  EXPECT_EQ(MessageOf(Store(Tensor::Of<float>({2, 1}, {1, 2}), b, memory)),
+            "'x': is f32 2x1; the program takes f32 1x2");
+  EXPECT_EQ(MessageOf(Store(Tensor::Of<int32_t>({1, 2}, {1, 2}), b, memory)),
+            "'x': is i32 1x2; the program takes f32 1x2");
+}
+
+TEST(SystolicHost, AStepReadsComputesAndWrites) {
+  Graph graph("host");
+  Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 2}});
+  Node* node = graph.AddNode(Op::kNeg, "minus", {x}, {"y"});
+  graph.MarkOutput(node->result());
+  HostStep step;
+  step.graph = std::make_shared<const Graph>(std::move(graph));
+  step.inputs = {Codes({1, 2}, {2, 1})};
+  step.outputs = {Codes({1, 2}, {2, 1})};
+  step.outputs[0].base = 2;
+  std::vector<uint8_t> memory = {5, 3, 0, 0};  // 1.0, 0.0
+  ASSERT_TRUE(RunHostStep(step, memory).ok());
+  EXPECT_EQ(memory, (std::vector<uint8_t>{5, 3, 1, 3}));
+}
+
+}  // namespace
+}  // namespace kiln::systolic
