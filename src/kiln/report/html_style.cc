@@ -30,7 +30,7 @@ p { margin: .3rem 0; max-width: 75ch; }
 .note { font-size: .88rem; }
 code, pre { font: .86em/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 pre { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 1rem; overflow-x: auto; }
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(165px, 1fr)); gap: .8rem; margin: 1.6rem 0 0; }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(190px, 1fr)); gap: .8rem; margin: 1.6rem 0 0; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: .8rem 1rem; }
 .card .label { color: var(--faint); font-size: .82rem; }
 .card .figure { font-size: 1.5rem; font-weight: 620; line-height: 1.3; font-variant-numeric: tabular-nums; white-space: nowrap; }
