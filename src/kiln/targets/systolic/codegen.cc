@@ -283,8 +283,9 @@ std::vector<uint8_t> TileWeights(const WeightCodes& weights, const Instruction& 
 std::vector<uint64_t> PlanMemory(const std::vector<Lifetime>& lifetimes, uint64_t base, uint64_t alignment) {
   std::vector<size_t> order(lifetimes.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return lifetimes[a].bytes > lifetimes[b].bytes; });
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return lifetimes[a].bytes != lifetimes[b].bytes ? lifetimes[a].bytes > lifetimes[b].bytes : a < b;
+  });
   std::vector<uint64_t> places(lifetimes.size(), base);
   std::vector<size_t> placed;
   for (size_t item : order) {
