@@ -242,7 +242,9 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
       DescribeConvolution(g, depthwise) + (bias != nullptr || !group.bias.empty() ? " + bias" : "") + group.chain.text;
   Kernel kernel = NewKernel(group, depthwise ? "depthwise" : "matrix", operation);
 
-  if (input.shape[3] > 1 && input.strides[3] != 1) input = Materialise(input, node.name() + " input", &kernel.works);
+  if (input.shape[3] > 1 && input.strides[3] != 1) {
+    KILN_ASSIGN_OR_RETURN(input, Materialise(input, node.name() + " input", &kernel.works));
+  }
 
   const auto codes = CodesOfConvolution(weights, g, depthwise);
   Parameters parameters(codes->batches, codes->columns);
@@ -335,7 +337,9 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
   }
 
   Kernel kernel = NewKernel(group, "matrix", "");
-  if (k > 1 && a.strides.back() != 1) a = Materialise(a, node.name() + " input", &kernel.works);
+  if (k > 1 && a.strides.back() != 1) {
+    KILN_ASSIGN_OR_RETURN(a, Materialise(a, node.name() + " input", &kernel.works));
+  }
 
   // Weights as a view over [lead..., k, n]; for constants only the batch strides matter, counted in matrices.
   View b;
@@ -395,7 +399,9 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
     const auto dense = [&] {
       return k == 1 || n == 1 || b.strides[lead.size()] == 1 || b.strides[lead.size() + 1] == 1;
     };
-    if (!dense()) b = Materialise(b, node.name() + " weights", &kernel.works);
+    if (!dense()) {
+      KILN_ASSIGN_OR_RETURN(b, Materialise(b, node.name() + " weights", &kernel.works));
+    }
     for (int64_t c = 0; c < n; ++c) {
       parameters.scales[static_cast<size_t>(c)] =
           static_cast<float>(static_cast<double>(a.encoding.scale) * b.encoding.scale * alpha);

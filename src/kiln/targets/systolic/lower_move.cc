@@ -142,7 +142,7 @@ StatusOr<Kernel> Lowering::EmitMove(const Group& group) {
       return kernel;
     }
     if (x.encoding.type != ElementType::kFloat32) return ToHost("integers that must be copied");
-    x = Materialise(x, node.name() + " in order", &kernel.works);
+    KILN_ASSIGN_OR_RETURN(x, Materialise(x, node.name() + " in order", &kernel.works));
     view = ViewThrough(node, x);
   }
   KILN_RETURN_IF_ERROR(view.status());

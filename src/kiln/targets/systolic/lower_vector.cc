@@ -209,11 +209,10 @@ Status Lowering::CopyTo(const View& from, const View& to, std::vector<Work>* wor
   return EmitVector(spec, works);
 }
 
-View Lowering::Materialise(const View& view, const std::string& name, std::vector<Work>* works) {
+StatusOr<View> Lowering::Materialise(const View& view, const std::string& name, std::vector<Work>* works) {
   const int64_t bytes = view.elements() * BytesOf(view.encoding.element);
   const View dense = DenseView(NewBuffer(name, bytes), Shape(view.shape), view.encoding);
-  const Status status = CopyTo(view, dense, works);
-  KILN_CHECK(status.ok());  // a strided copy of codes, within the sizes that the caller has checked
+  KILN_RETURN_IF_ERROR(CopyTo(view, dense, works));
   return dense;
 }
 

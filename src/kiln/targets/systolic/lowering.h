@@ -70,7 +70,7 @@ class Lowering {
   // Vector instructions (lower_vector.cc).
   Status EmitVector(const VectorSpec& spec, std::vector<Work>* works) const;
   Status CopyTo(const View& from, const View& to, std::vector<Work>* works) const;
-  View Materialise(const View& view, const std::string& name, std::vector<Work>* works);
+  StatusOr<View> Materialise(const View& view, const std::string& name, std::vector<Work>* works);
   Pass FinalPass(Source source, std::vector<Stage> stages, const Chain& chain) const;
   StatusOr<std::vector<View>> ChainOperands(const Chain& chain, const View& output);
 
