@@ -7,7 +7,6 @@
 //   KILN_CPU=avx2 DNNL_MAX_CPU_ISA=AVX2 build/bench/level_speed_bench
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -15,9 +14,10 @@
 #include <functional>
 #include <string>
 
+#include "bench/networks.h"
 #include "kiln/execute/reference.h"
 #include "kiln/frontend/onnx.h"
-#include "kiln/ir/shape_inference.h"
+#include "kiln/ir/random_graph.h"
 #include "kiln/passes/pipeline.h"
 #include "kiln/quantise/calibrate.h"
 #include "kiln/quantise/quantise.h"
@@ -29,67 +29,6 @@
 
 namespace kiln {
 namespace {
-
-Tensor RandomTensor(Random& random, Shape shape, double low, double high) {
-  Tensor tensor(ElementType::kFloat32, std::move(shape));
-  for (float& value : tensor.data<float>()) value = static_cast<float>(random.Uniform(low, high));
-  return tensor;
-}
-
-// ResNet-18 (He et al., arXiv 1512.03385), batch normalisation folded, weights of He's variance.
-class ResNet18 {
- public:
-  Graph Build() {
-    Value* x = graph_.AddInput("image", {ElementType::kFloat32, Shape{1, 3, 224, 224}});
-    x = Add(Op::kRelu, {Convolve(x, 3, 64, 7, 2)});
-    Attributes pool;
-    pool.Set("kernel_shape", std::vector<int64_t>{3, 3});
-    pool.Set("strides", std::vector<int64_t>{2, 2});
-    pool.Set("pads", std::vector<int64_t>{1, 1, 1, 1});
-    x = Add(Op::kMaxPool, {x}, std::move(pool));
-    int64_t channels = 64;
-    for (int64_t stage = 0; stage < 4; ++stage) {
-      for (int block = 0; block < 2; ++block) {
-        const int64_t out = int64_t{64} << stage, stride = stage > 0 && block == 0 ? 2 : 1;
-        Value* shortcut = channels == out ? x : Convolve(x, channels, out, 1, stride);
-        Value* y = Add(Op::kRelu, {Convolve(x, channels, out, 3, stride)});
-        y = Convolve(y, out, out, 3, 1);
-        x = Add(Op::kRelu, {Add(Op::kAdd, {y, shortcut})});
-        channels = out;
-      }
-    }
-    x = Add(Op::kFlatten, {Add(Op::kGlobalAveragePool, {x})});
-    Attributes transposed;
-    transposed.Set("transB", int64_t{1});
-    Value* weights = graph_.AddConstant("fc_weights", RandomTensor(random_, Shape{1000, 512}, -0.05, 0.05));
-    x = Add(Op::kGemm, {x, weights, graph_.AddConstant("fc_bias", RandomTensor(random_, Shape{1000}, -0.1, 0.1))},
-            std::move(transposed));
-    graph_.MarkOutput(x);
-    return std::move(graph_);
-  }
-
- private:
-  Value* Add(Op op, std::vector<Value*> operands, Attributes attributes = {}) {
-    const std::string name = "n" + std::to_string(count_++);
-    Node* node = graph_.AddNode(op, name, std::move(operands), {name}, std::move(attributes));
-    KILN_CHECK(InferNode(graph_, *node).ok());
-    return node->result();
-  }
-  Value* Convolve(Value* x, int64_t in, int64_t out, int64_t kernel, int64_t stride) {
-    const double limit = std::sqrt(6.0 / static_cast<double>(in * kernel * kernel));
-    Value* weights = graph_.AddConstant("", RandomTensor(random_, Shape{out, in, kernel, kernel}, -limit, limit));
-    Value* bias = graph_.AddConstant("", RandomTensor(random_, Shape{out}, -0.1, 0.1));
-    Attributes attributes;
-    attributes.Set("kernel_shape", std::vector<int64_t>{kernel, kernel});
-    attributes.Set("strides", std::vector<int64_t>{stride, stride});
-    attributes.Set("pads", std::vector<int64_t>(4, kernel / 2));
-    return Add(Op::kConv, {x, weights, bias}, std::move(attributes));
-  }
-
-  Graph graph_{"resnet18"};
-  Random random_{18};
-  int count_ = 0;
-};
 
 struct Seconds {
   double wall = 0, cpu = 0;  // cpu: of all threads together, which other programs on the machine disturb less
@@ -120,7 +59,7 @@ void Compare(const char* name, Graph graph, Shape image, int64_t images, double 
   dims[0] = images;
   Random random(7);
   Batch batch;
-  batch.inputs.push_back(RandomTensor(random, Shape(dims), -2, 2));
+  batch.inputs.push_back(RandomTensor(random, ElementType::kFloat32, Shape(dims), -2, 2));
 
   Graph laid_out = graph.Clone();
   KILN_CHECK(RunPasses(laid_out, LayoutPipeline(), context).ok());
@@ -161,5 +100,5 @@ int main(int argc, char** argv) {
   } else {
     std::printf("ResNet-20  skipped: %s is not there\n", path.c_str());
   }
-  kiln::Compare("ResNet-18", kiln::ResNet18().Build(), {1, 3, 224, 224}, 8, seconds);
+  kiln::Compare("ResNet-18", kiln::Must(kiln::bench::MakeNetwork("resnet18")), {1, 3, 224, 224}, 8, seconds);
 }
