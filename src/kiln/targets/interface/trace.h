@@ -36,7 +36,10 @@ struct Trace {
   int64_t cycles = 0;  // of one image, start of the first instruction to the last write
   std::vector<UnitTrace> units;
   std::vector<KernelTrace> kernels;  // accelerator kernels in program order; host kernels take no cycles
-  std::vector<Span> spans;           // may be long; in order of begin
+  // In order of begin. Spans of one unit and kernel that lie at most span_resolution cycles apart are one span, so that
+  // a long run has a picture of bounded size; UnitTrace::busy_cycles counts exactly.
+  std::vector<Span> spans;
+  int64_t span_resolution = 0;
 };
 
 }  // namespace kiln

@@ -67,29 +67,55 @@ class Recorder {
     units_[unit].busy_cycles += cycles;
     const int kernel = static_cast<int>(instructions_[index].kernel);
     const int64_t begin = simulator_.now(), end = begin + cycles;
-    if (last_[unit] >= 0) {
-      Span& last = spans_[static_cast<size_t>(last_[unit])];
-      if (last.kernel == kernel && last.end == begin) {
-        last.end = end;
-        return;
-      }
+    std::vector<Span>& spans = spans_[unit];
+    if (!spans.empty() && Joins(spans.back(), kernel, begin)) {
+      spans.back().end = end;
+      return;
     }
-    last_[unit] = static_cast<int64_t>(spans_.size());
-    spans_.push_back({unit, kernel, begin, end});
+    spans.push_back({unit, kernel, begin, end});
+    if (++count_ > kMaxSpans) Coarsen();
   }
   UnitTrace& unit(Unit unit) { return units_[unit]; }
   std::vector<UnitTrace> TakeUnits() { return std::move(units_); }
-  std::vector<Span> TakeSpans() {
-    std::stable_sort(spans_.begin(), spans_.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
-    return std::move(spans_);
+  void TakeSpans(Trace& trace) {
+    for (const std::vector<Span>& spans : spans_) trace.spans.insert(trace.spans.end(), spans.begin(), spans.end());
+    std::stable_sort(trace.spans.begin(), trace.spans.end(),
+                     [](const Span& a, const Span& b) { return a.begin < b.begin; });
+    trace.span_resolution = resolution_;
   }
 
  private:
   Simulator& simulator_;
   std::span<const Instruction> instructions_;
+  bool Joins(const Span& last, int kernel, int64_t begin) const {
+    return last.kernel == kernel && begin - last.end <= resolution_;
+  }
+  // Doubles the resolution until a quarter of the room is free again.
+  void Coarsen() {
+    while (count_ > kMaxSpans / 4 * 3 && resolution_ < kCoarsest) {
+      resolution_ = std::max<int64_t>(1, 2 * resolution_);
+      count_ = 0;
+      for (std::vector<Span>& spans : spans_) {
+        size_t kept = 0;
+        for (size_t i = 1; i < spans.size(); ++i) {
+          if (Joins(spans[kept], spans[i].kernel, spans[i].begin)) {
+            spans[kept].end = spans[i].end;
+          } else {
+            spans[++kept] = spans[i];
+          }
+        }
+        if (!spans.empty()) spans.resize(kept + 1);
+        count_ += spans.size();
+      }
+    }
+  }
+
+  static constexpr size_t kMaxSpans = size_t{1} << 16;
+  static constexpr int64_t kCoarsest = int64_t{1} << 40;  // one span a kernel and unit is as coarse as it gets
   std::vector<UnitTrace> units_;
-  std::vector<Span> spans_;
-  int64_t last_[kUnits] = {-1, -1, -1, -1, -1, -1, -1};
+  std::vector<Span> spans_[kUnits];
+  size_t count_ = 0;
+  int64_t resolution_ = 0;
 };
 
 // A double buffer between a unit that fills banks and one that reads them. Fill k goes to bank k % 2 and may begin when
@@ -158,7 +184,7 @@ class Machine {
     KILN_CHECK(simulator_.unfinished().empty());  // a checked program cannot deadlock the machine
     if (!memory_.fault().empty()) return ErrorAt("", "", memory_.fault(), "the program is malformed");
     trace.cycles = simulator_.now();
-    trace.spans = recorder_.TakeSpans();
+    recorder_.TakeSpans(trace);
     trace.units = recorder_.TakeUnits();
     trace.kernels = std::move(kernels_);
     return OkStatus();
@@ -527,6 +553,7 @@ StatusOr<Trace> RunPrepared(const Config& config, std::span<const Instruction> i
 // Appends what a later step of the same image did.
 void Append(Trace& to, Trace&& from) {
   const int64_t shift = to.cycles;
+  to.span_resolution = std::max(to.span_resolution, from.span_resolution);
   to.cycles += from.cycles;
   for (Span& span : from.spans) {
     span.begin += shift;

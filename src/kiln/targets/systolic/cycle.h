@@ -20,7 +20,7 @@ namespace kiln::systolic {
 
 // Runs instructions (without kEnd, which is implied) on `memory`, addresses [0, memory.size()), and says what they did
 // in time. Trace::kernels has one entry an instruction, in order; an entry begins where the one before ended, so that
-// the entries share out the whole time. Unit 'spans' are merged where they touch. Errors: an instruction that
+// the entries share out the whole time. Errors: an instruction that
 // CheckInstruction refuses; an access outside `memory`.
 StatusOr<Trace> RunInstructions(const Config& config, std::span<const Instruction> instructions,
                                 std::span<uint8_t> memory);
