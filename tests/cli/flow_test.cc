@@ -3,9 +3,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
 
 #include "kiln/execute/reference.h"
+#include "kiln/frontend/model.h"
 #include "kiln/ir/shape_inference.h"
+#include "kiln/ir/text.h"
+#include "kiln/support/file.h"
 #include "kiln/support/random.h"
 
 namespace kiln {
@@ -199,6 +206,44 @@ TEST_F(EvaluateTest, OpenImagesNamesWhatDoesNotFit) {
   ImageSettings settings;
   settings.random = 1;
   EXPECT_THAT(MessageOf(OpenImages(settings, network_).status()), HasSubstr("net.onnx: the network has 2 inputs"));
+}
+
+// The demo network with all its weights taken away: the same program in the same cycles.
+TEST(FlowTest, WeightsMayBeAbsent) {
+  FlowOptions options;
+  options.model = "models/demo_fashion_mnist.onnx";
+  options.accelerator = "accelerators/systolic-int8-16x16.yaml";
+  options.images.random = 2;
+  options.evaluate.level = Level::kCycle;
+  options.evaluate.limit = 1;
+  const auto with = RunFlow(options);
+  ASSERT_TRUE(with.ok()) << with.status();
+
+  auto graph = LoadModel(options.model);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  size_t taken = 0;
+  for (Value* constant : graph->Constants()) {
+    if (constant->element() != ElementType::kFloat32 || constant->shape().rank() == 0) continue;
+    const bool weights = std::all_of(constant->users().begin(), constant->users().end(), [](const Node* user) {
+      return user->op() == Op::kConv || user->op() == Op::kGemm || user->op() == Op::kMatMul ||
+             user->op() == Op::kBatchNormalization;
+    });
+    if (!weights) continue;
+    graph->ReplaceAllUses(constant, graph->AddInput(constant->name() + "_absent", constant->type()));
+    ++taken;
+  }
+  graph->EraseUnusedConstants();
+  ASSERT_GT(taken, 60u);
+  const auto path = std::filesystem::temp_directory_path() / ("kiln_absent_" + std::to_string(::getpid()) + ".kir");
+  ASSERT_TRUE(WriteFile(path, PrintGraph(*graph)).ok());
+  options.model = path;
+  const auto without = RunFlow(options);
+  std::filesystem::remove(path);
+  ASSERT_TRUE(without.ok()) << without.status();
+  EXPECT_EQ(without->cycles_per_image, with->cycles_per_image);
+  EXPECT_EQ(without->kernels.size(), with->kernels.size());
+  ASSERT_FALSE(without->notes.empty());
+  EXPECT_NE(without->notes[0].find("weights are absent"), std::string::npos) << without->notes[0];
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "kiln/cli/network_summary.h"
 #include "kiln/cli/resources.h"
 #include "kiln/frontend/model.h"
+#include "kiln/passes/absent_weights.h"
 #include "kiln/passes/pipeline.h"
 #include "kiln/quantise/calibrate.h"
 #include "kiln/quantise/quantise.h"
@@ -50,10 +51,31 @@ StatusOr<Preprocess> ChoosePreprocess(const std::string& text, const Graph& netw
 
 }  // namespace
 
-StatusOr<Graph> LoadNetwork(const std::filesystem::path& model) {
-  KILN_ASSIGN_OR_RETURN(Graph graph, LoadModel(model));
+namespace {
+
+Status RunStandardPasses(Graph& graph) {
   PassContext context;
-  KILN_RETURN_IF_ERROR(RunPasses(graph, StandardPipeline(), context));
+  return RunPasses(graph, StandardPipeline(), context);
+}
+
+}  // namespace
+
+StatusOr<Graph> LoadNetwork(const std::filesystem::path& model) {
+  KILN_ASSIGN_OR_RETURN(Graph graph, LoadModel(model, {}));
+  KILN_RETURN_IF_ERROR(RunStandardPasses(graph));
+  return graph;
+}
+
+StatusOr<Graph> LoadNetworkToRun(const std::filesystem::path& model, std::vector<std::string>* notes) {
+  KILN_ASSIGN_OR_RETURN(Graph graph, LoadModel(model, {}));
+  const std::vector<std::string> absent = BindAbsentWeights(graph);
+  if (!absent.empty()) {
+    notes->push_back(fmt::format(
+        "{} weights are absent ('{}' first): made-up values stand for them, so that cycles hold and results "
+        "mean nothing",
+        absent.size(), absent[0]));
+  }
+  KILN_RETURN_IF_ERROR(RunStandardPasses(graph));
   return graph;
 }
 
@@ -153,8 +175,8 @@ StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProg
   KILN_ASSIGN_OR_RETURN(const auto design_point, cli::FindResource("accelerators", options.accelerator.string()));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Accelerator> accelerator, LoadAccelerator(design_point));
   KILN_ASSIGN_OR_RETURN(const Recipe recipe, FindRecipe(options.recipe));
-  KILN_ASSIGN_OR_RETURN(Graph network, LoadNetwork(options.model));
   RunReport report;
+  KILN_ASSIGN_OR_RETURN(Graph network, LoadNetworkToRun(options.model, &report.notes));
   DescribeModel(network, &report);
   const bool own_calibration = !options.calibration.path.empty() || options.calibration.random > 0;
   const bool own_images = !options.images.path.empty() || options.images.random > 0;
@@ -188,7 +210,7 @@ StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProg
 StatusOr<RunReport> RunFlow(const FlowOptions& options, const FlowProgress& progress) {
   if (options.evaluate.level == Level::kReference) {
     RunReport report;
-    KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetwork(options.model));
+    KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetworkToRun(options.model, &report.notes));
     DescribeModel(network, &report);
     KILN_ASSIGN_OR_RETURN(const Images images, OpenImages(options.images, network));
     DescribeImages(images, &report);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kiln/frontend/data_convert.h"
 #include "kiln/frontend/data_set.h"
@@ -25,6 +26,10 @@ using FlowProgress = std::function<void(const std::string& step, int64_t done, i
 
 // Reads a model with batch dimension 1 and runs the standard passes over it.
 StatusOr<Graph> LoadNetwork(const std::filesystem::path& model);
+
+// The same for running and timing: weights that are inputs without a value get made-up ones (passes/absent_weights.h),
+// and a line about it goes to `notes`.
+StatusOr<Graph> LoadNetworkToRun(const std::filesystem::path& model, std::vector<std::string>* notes);
 
 // Where images come from and what happens to them.
 struct ImageSettings {
