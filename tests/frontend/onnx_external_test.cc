@@ -87,7 +87,7 @@ TEST_F(ExternalData, MustLieInTheFolderOfTheModel) {
   ExpectRefused(Load((root_ / "secret.bin").string()), "is an absolute path");
   ExpectRefused(Load("../secret.bin"), "leaves the folder");
   ExpectRefused(Load("sub/../../secret.bin"), "leaves the folder");
-  ExpectRefused(Load("missing.bin"), "no such file");
+  ExpectRefused(Load("missing.bin"), "is not there");
   ExpectRefused(Load("sub"), "is not a regular file");
   ExpectRefused(Load("."), "leaves the folder");
   ExpectRefused(Load(""), "is not a file name");

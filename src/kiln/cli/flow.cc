@@ -15,13 +15,20 @@
 namespace kiln {
 namespace {
 
+// What may be asked for with --random, in bytes of fp32: a model can name any shape.
+constexpr int64_t kMaxNoiseBytes = int64_t{1} << 32;
+
 // Uniform noise in [-1, 1), the same for the same shape.
 StatusOr<DataSet> RandomImages(const Shape& input, int64_t count) {
   const Shape image(std::vector<int64_t>(input.dims().begin() + 1, input.dims().end()));
   const std::optional<int64_t> elements = CheckedNumElements(image);
-  if (!elements.has_value() || *elements == 0 || count > kMaxElements / *elements) {
-    return ErrorAt("", "", fmt::format("{} random images of {} are too many", count, image.ToString()),
-                   "ask for fewer");
+  if (!elements.has_value() || *elements == 0) {
+    return ErrorAt("", "--random", fmt::format("there are no images of shape {}", image.ToString()),
+                   "the network's input must have known dimensions above 0");
+  }
+  if (count > kMaxNoiseBytes / 4 / *elements) {
+    return ErrorAt("", "--random", fmt::format("{} images of {} are too many", count, image.ToString()),
+                   "at most 4 GiB are made");
   }
   auto bytes = std::make_shared<std::string>();
   bytes->reserve(static_cast<size_t>(count * *elements * 4));

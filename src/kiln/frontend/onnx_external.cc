@@ -62,6 +62,10 @@ StatusOr<MappedFile> ExternalFiles::Open(const std::string& location, const std:
   const auto [root_end, resolved_at] = std::mismatch(root.begin(), root.end(), resolved.begin(), resolved.end());
   if (root_end != root.end() || resolved_at == resolved.end()) return refuse("leaves the folder through a link");
   auto mapped = MapFile(resolved);
+  if (absl::IsNotFound(mapped.status())) {
+    return NotFoundAt(source_, place, "external data '" + location + "' is not there",
+                      "the model's weights stand in that file, in the folder of the model");
+  }
   if (!mapped.ok()) return WithContext(source_ + ": " + place, mapped.status());
   open_.emplace(location, *mapped);
   return mapped;

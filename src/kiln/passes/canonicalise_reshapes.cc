@@ -13,6 +13,12 @@ StatusOr<Changed> CanonicaliseReshapes::Run(Graph& graph, PassContext&) const {
     const std::vector<int64_t> dims = root.result()->shape().dims();
     // 0 in a target means "as in the operand"; a result with no elements keeps the form it has.
     if (std::count(dims.begin(), dims.end(), 0) != 0) return false;
+    // An Unsqueeze whose axes are not known may declare a result that cannot be; that shows when it runs.
+    const Value& operand = *root.operand(0);
+    if (operand.has_shape() && operand.shape().IsKnown() && root.result()->shape().IsKnown() &&
+        operand.shape().NumElements() != root.result()->shape().NumElements()) {
+      return false;
+    }
     static_assert(kUnknownDim == -1);  // also what Reshape writes for the dimension it computes
     if (std::count(dims.begin(), dims.end(), kUnknownDim) > 1) return false;
     if (root.op() == Op::kReshape) {

@@ -1,0 +1,69 @@
+// Any bytes as a file of images, in every format there is, and as a file of labels: either images that lie within the
+// file, or an error of one line that names it.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "kiln/frontend/data_set.h"
+#include "kiln/support/check.h"
+
+namespace {
+
+// The readers take paths; this one leads to memory.
+class MemoryFile {
+ public:
+  MemoryFile(const uint8_t* bytes, size_t size) : file_(::memfd_create("fuzz", MFD_CLOEXEC)) {
+    KILN_CHECK(file_ >= 0 && ::write(file_, bytes, size) == static_cast<ssize_t>(size));
+  }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  ~MemoryFile() { ::close(file_); }
+  std::filesystem::path path() const { return "/proc/self/fd/" + std::to_string(file_); }
+
+ private:
+  int file_;
+};
+
+void CheckMessage(const kiln::Status& status, const std::filesystem::path& path) {
+  const std::string message = kiln::MessageOf(status);
+  KILN_CHECK(message.rfind(path.string() + ": ", 0) == 0 && message.find('\n') == std::string::npos);
+}
+
+void CheckImages(const kiln::DataSet& set) {
+  unsigned sum = 0;
+  for (const int64_t i : {int64_t{0}, set.size() - 1}) {
+    for (const std::byte b : set.Image(i)) sum += static_cast<unsigned>(b);
+  }
+  asm volatile("" : : "r"(sum));  // the bytes are read, whatever the optimiser thinks of the sum
+  KILN_CHECK(set.labels().empty() || static_cast<int64_t>(set.labels().size()) == set.size());
+  for (const int32_t label : set.labels()) KILN_CHECK(label >= 0);
+  if (const kiln::Status status = set.CheckLabels(10); !status.ok()) KILN_CHECK(!kiln::MessageOf(status).empty());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+  const MemoryFile file(bytes, size);
+  kiln::DataOptions options;
+  options.shape = kiln::Shape{1, 2, 3};  // for `raw`
+  const auto load = [&] {
+    const auto set = kiln::LoadDataSet(file.path(), options);
+    if (set.ok()) {
+      CheckImages(*set);
+    } else {
+      CheckMessage(set.status(), file.path());
+    }
+  };
+  load();
+  for (const kiln::DataFormatInfo& row : kiln::AllDataFormats()) {
+    options.format = row.format;
+    load();
+  }
+  const auto labels = kiln::LoadLabels(file.path());
+  if (!labels.ok()) CheckMessage(labels.status(), file.path());
+  return 0;
+}
