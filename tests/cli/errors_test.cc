@@ -5,13 +5,14 @@
 //   kiln: none.yaml: no such file ...
 //
 // An error line that ends in ... is the beginning of the one expected. Lines that begin with # are comments. Commands
-// run from the source folder; ./ in them is tests/errors/files.
+// run from the source folder; ./ in them is tests/errors/files. No command may leave a file or folder there.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "kiln/cli/application.h"
@@ -28,7 +29,14 @@ struct Case {
 
 std::string Expand(std::string text) {
   const std::string files = "tests/errors/files/";
-  for (size_t at = 0; (at = text.find("./", at)) != std::string::npos; at += files.size()) text.replace(at, 2, files);
+  for (size_t at = 0; (at = text.find("./", at)) != std::string::npos;) {
+    if (at > 0 && text[at - 1] == '.') {  // of ../
+      at += 2;
+    } else {
+      text.replace(at, 2, files);
+      at += files.size();
+    }
+  }
   return text;
 }
 
@@ -59,9 +67,18 @@ std::vector<Case> ReadCases() {
   return cases;
 }
 
+std::set<std::string> FilesThere() {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator("tests/errors")) {
+    names.insert(entry.path().string());
+  }
+  return names;
+}
+
 TEST(Errors, AreAsTheGoldenFilesSay) {
   const std::vector<Case> cases = ReadCases();
   EXPECT_GE(cases.size(), 20u) << "run from the source folder";
+  std::set<std::string> there = FilesThere();
   for (const Case& one : cases) {
     std::ostringstream out, err;
     EXPECT_EQ(Main(one.arguments, out, err, false), one.exit_code) << one.where;
@@ -74,6 +91,9 @@ TEST(Errors, AreAsTheGoldenFilesSay) {
     EXPECT_EQ(out.str(), "") << one.where << ": results on standard output beside an error";
     const std::string text = err.str();
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << one.where << ": an error is one line";
+    const std::set<std::string> now = FilesThere();
+    EXPECT_EQ(now, there) << one.where << ": results beside an error";
+    there = now;
   }
 }
 
