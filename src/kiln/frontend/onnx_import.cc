@@ -92,6 +92,7 @@ class Importer {
   std::string source_;
   ExternalFiles files_;
   ElementBudget budget_;
+  KnownTensors known_;
   const ImportOptions& options_;
   Graph graph_;
   Scope main_;
@@ -423,7 +424,7 @@ Status Importer::AddConstantNode(onnx::NodeProto& proto, int index, Scope& scope
 }
 
 Status Importer::AddOperator(onnx::NodeProto& proto, int index, const std::string& domain, int opset, Scope& scope) {
-  NodeImport node(graph_, opset, budget_);
+  NodeImport node(graph_, opset, budget_, known_);
   node.domain = domain;
   node.op_type = proto.op_type();
   node.name = scope.prefix + NameOfNode(proto, index);

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "kiln/execute/reference.h"
 #include "kiln/frontend/onnx_rule_functions.h"
 #include "kiln/ir/shape_inference.h"
 
@@ -37,6 +38,47 @@ constexpr Composition kCompositions[] = {
 #undef KILN_ONNX_UPGRADE
 #undef KILN_ONNX_COMPOSITION
 };
+
+// Shape arithmetic handles lists of dimensions; whatever is longer is data.
+constexpr int64_t kMaxKnownElements = 32;
+
+bool IsSmall(const Value* value) {
+  if (value->element() == ElementType::kString || !value->has_shape()) return false;
+  const std::optional<int64_t> count = CheckedNumElements(value->shape());
+  return count && *count <= kMaxKnownElements;
+}
+
+// Adds the results of a node whose operands are known, if all of it is small. Shape and Size know their results from
+// the operand's shape alone.
+void EvaluateIfKnown(const Node& node, KnownTensors& known) {
+  for (const Value* result : node.results()) {
+    if (result != nullptr && !IsSmall(result)) return;
+  }
+  std::vector<Tensor> shapes;
+  std::vector<const Tensor*> operands;
+  for (const Value* operand : node.operands()) {
+    if (operand == nullptr) {
+      operands.push_back(nullptr);
+    } else if (node.op() == Op::kShape || node.op() == Op::kSize) {
+      if (!operand->has_shape() || !CheckedNumElements(operand->shape())) return;
+      shapes.push_back(Tensor::View(operand->element(), operand->shape(), nullptr, nullptr));
+      operands.push_back(&shapes.back());  // both operators have one operand
+    } else if (!IsSmall(operand)) {
+      return;
+    } else if (operand->is_constant()) {
+      operands.push_back(&operand->constant());
+    } else if (const auto it = known.find(operand); it != known.end()) {
+      operands.push_back(&it->second);
+    } else {
+      return;
+    }
+  }
+  auto results = EvaluateNode(node, operands);
+  if (!results.ok()) return;  // reported when the network runs, if it ever gets there
+  for (int i = 0; i < node.num_results(); ++i) {
+    if (node.result(i) != nullptr) known[node.result(i)] = std::move((*results)[static_cast<size_t>(i)]);
+  }
+}
 
 }  // namespace
 
@@ -103,7 +145,7 @@ Value* NodeImport::ScalarLike(std::string_view suffix, double value, const Value
 StatusOr<Value*> NodeImport::Emit(std::string_view suffix, Op op, std::vector<Value*> emit_operands,
                                   Attributes emit_attributes) {
   const std::string full = name + "/" + std::string(suffix);
-  auto node = AddInferredNode(graph_, op, full, std::move(emit_operands), {full}, std::move(emit_attributes));
+  auto node = Add(op, full, std::move(emit_operands), {full}, std::move(emit_attributes));
   if (!node.ok()) return node.status();
   return (*node)->result();
 }
@@ -111,8 +153,18 @@ StatusOr<Value*> NodeImport::Emit(std::string_view suffix, Op op, std::vector<Va
 Status NodeImport::EmitResult(Op op, std::vector<Value*> emit_operands, Attributes emit_attributes) {
   KILN_CHECK(!emitted_ && !results.empty());
   emitted_ = true;
-  auto node = AddInferredNode(graph_, op, name, std::move(emit_operands), results, std::move(emit_attributes));
+  auto node = Add(op, name, std::move(emit_operands), results, std::move(emit_attributes));
   return node.status();
+}
+
+StatusOr<Node*> NodeImport::Add(Op op, std::string_view node_name, std::vector<Value*> node_operands,
+                                std::vector<std::string> result_names, Attributes node_attributes) {
+  while (!node_operands.empty() && node_operands.back() == nullptr) node_operands.pop_back();
+  Node* node =
+      graph_.AddNode(op, node_name, std::move(node_operands), std::move(result_names), std::move(node_attributes));
+  KILN_RETURN_IF_ERROR(InferNode(graph_, *node, known_));
+  EvaluateIfKnown(*node, known_);
+  return node;
 }
 
 Status NodeImport::Refuse(std::string_view fault, std::string_view remedy) const {
@@ -143,14 +195,6 @@ bool HasComposition(std::string_view op_type) {
     if (rule.op_type == op_type) return true;
   }
   return false;
-}
-
-StatusOr<Node*> AddInferredNode(Graph& graph, Op op, std::string_view name, std::vector<Value*> operands,
-                                std::vector<std::string> result_names, Attributes attributes) {
-  while (!operands.empty() && operands.back() == nullptr) operands.pop_back();
-  Node* node = graph.AddNode(op, name, std::move(operands), std::move(result_names), std::move(attributes));
-  KILN_RETURN_IF_ERROR(InferNode(graph, *node));
-  return node;
 }
 
 Attributes Attrs(std::initializer_list<std::pair<std::string_view, Attribute>> list) {

@@ -10,6 +10,7 @@
 
 #include "kiln/frontend/onnx_tensor.h"
 #include "kiln/ir/graph.h"
+#include "kiln/ir/shape_inference.h"
 #include "kiln/support/status.h"
 
 namespace kiln {
@@ -17,7 +18,8 @@ namespace kiln {
 // One ONNX node on its way into the graph. Rules change its operands and attributes, or emit nodes in its place.
 class NodeImport {
  public:
-  NodeImport(Graph& graph, int opset, ElementBudget& budget) : graph_(graph), opset_(opset), budget_(budget) {}
+  NodeImport(Graph& graph, int opset, ElementBudget& budget, KnownTensors& known)
+      : graph_(graph), opset_(opset), budget_(budget), known_(known) {}
 
   std::string domain;  // "" for ai.onnx
   std::string op_type;
@@ -50,7 +52,8 @@ class NodeImport {
   // A scalar of the element type of `like`.
   Value* ScalarLike(std::string_view suffix, double value, const Value* like);
 
-  // Adds a helper node "<name>/<suffix>" with one result and infers its type.
+  // Adds a helper node "<name>/<suffix>" with one result and infers its type. Where the operands are small and known,
+  // so is the result, and it goes to the known values: old exporters compute shapes by nodes, and rules ask for shapes.
   StatusOr<Value*> Emit(std::string_view suffix, Op op, std::vector<Value*> operands, Attributes attributes = {});
   // Adds the node that carries this node's name and results; no further rule applies and no other node is added.
   Status EmitResult(Op op, std::vector<Value*> operands, Attributes attributes = {});
@@ -61,9 +64,13 @@ class NodeImport {
   Status Invalid(std::string_view fault, std::string_view remedy = "") const;  // a mistake of the model
 
  private:
+  StatusOr<Node*> Add(Op op, std::string_view node_name, std::vector<Value*> node_operands,
+                      std::vector<std::string> result_names, Attributes node_attributes);
+
   Graph& graph_;
   int opset_;
   ElementBudget& budget_;
+  KnownTensors& known_;
   bool emitted_ = false;
 };
 
@@ -73,10 +80,6 @@ Status ApplyRules(NodeImport& node);
 
 // Whether onnx_rules.def has a formula for an operator that operators.def lacks.
 bool HasComposition(std::string_view op_type);
-
-// Adds a node and infers the types of its results.
-StatusOr<Node*> AddInferredNode(Graph& graph, Op op, std::string_view name, std::vector<Value*> operands,
-                                std::vector<std::string> result_names, Attributes attributes);
 
 // An Attributes from a list, for rules: Attrs({{"axis", int64_t{1}}}).
 Attributes Attrs(std::initializer_list<std::pair<std::string_view, Attribute>> list);

@@ -12,6 +12,14 @@ namespace kiln {
 
 namespace shape_rules {
 
+const Tensor* Context::ConstantOf(int i) const {
+  const Value* value = node_.operand(i);
+  if (value == nullptr) return nullptr;
+  if (value->is_constant()) return &value->constant();
+  const auto it = known_.find(value);
+  return it == known_.end() ? nullptr : &it->second;
+}
+
 StatusOr<std::optional<Ints>> Context::ListOf(int i, int64_t limit) const {
   const Tensor* tensor = ConstantOf(i);
   if (tensor == nullptr) return std::optional<Ints>();
@@ -152,12 +160,13 @@ TensorType MergeTypes(const TensorType& inferred, const TensorType& declared) {
   return out;
 }
 
-StatusOr<std::vector<TensorType>> InferResultTypes(const Node& node, std::string_view source) {
+StatusOr<std::vector<TensorType>> InferResultTypes(const Node& node, std::string_view source,
+                                                   const KnownTensors& known) {
   std::vector<std::optional<ElementType>> elements;
   KILN_RETURN_IF_ERROR(CheckElementTypes(node, source, &elements));
   KILN_RETURN_IF_ERROR(CheckAttributes(node, source));
   KILN_RETURN_IF_ERROR(CheckOperandShapes(node, source));
-  shape_rules::Context context(node, source);
+  shape_rules::Context context(node, source, known);
   for (const auto& element : elements) {
     context.types.push_back({element.value_or(ElementType::kFloat32), std::nullopt});
   }
@@ -171,8 +180,8 @@ StatusOr<std::vector<TensorType>> InferResultTypes(const Node& node, std::string
   return std::move(context.types);
 }
 
-Status InferNode(Graph& graph, Node& node) {
-  KILN_ASSIGN_OR_RETURN(const std::vector<TensorType> types, InferResultTypes(node, graph.source()));
+Status InferNode(Graph& graph, Node& node, const KnownTensors& known) {
+  KILN_ASSIGN_OR_RETURN(const std::vector<TensorType> types, InferResultTypes(node, graph.source(), known));
   for (int i = 0; i < node.num_results(); ++i) {
     Value* result = node.result(i);
     if (result == nullptr) continue;

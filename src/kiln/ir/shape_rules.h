@@ -9,6 +9,7 @@
 
 #include "fmt/format.h"
 #include "kiln/ir/graph.h"
+#include "kiln/ir/shape_inference.h"
 #include "kiln/support/status.h"
 
 namespace kiln::shape_rules {
@@ -17,7 +18,8 @@ using Ints = std::vector<int64_t>;
 
 class Context {
  public:
-  Context(const Node& node, std::string_view source) : node_(node), source_(source) {}
+  Context(const Node& node, std::string_view source, const KnownTensors& known)
+      : node_(node), source_(source), known_(known) {}
 
   const Node& node() const { return node_; }
   std::string_view source() const { return source_; }
@@ -31,12 +33,10 @@ class Context {
   const Shape* ShapeOf(int i) const {
     return Has(i) && node_.operand(i)->has_shape() ? &node_.operand(i)->shape() : nullptr;
   }
-  // Null when the operand is absent or not a constant.
-  const Tensor* ConstantOf(int i) const {
-    return Has(i) && node_.operand(i)->is_constant() ? &node_.operand(i)->constant() : nullptr;
-  }
-  // The numbers of a constant list of at most kMaxRank (or `limit`) numbers; nullopt when the operand is absent or not
-  // constant.
+  // Null when the operand is absent or its value neither a constant nor known to the caller.
+  const Tensor* ConstantOf(int i) const;
+  // The numbers of a constant list of at most kMaxRank (or `limit`) numbers; nullopt where ConstantOf is
+  // null.
   StatusOr<std::optional<Ints>> ListOf(int i, int64_t limit = 16) const;
   // The length of a list operand, from its shape; kUnknownDim when not known.
   int64_t LengthOf(int i) const;
@@ -68,6 +68,7 @@ class Context {
  private:
   const Node& node_;
   std::string_view source_;
+  const KnownTensors& known_;
 };
 
 // Result 0 has the shape of operand 0.
