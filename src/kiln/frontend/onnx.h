@@ -8,7 +8,8 @@
 //   - Constant nodes and initialisers become constants; an initialiser that is also listed as input is a constant.
 //   - Nodes may stand in any order; a cycle, a missing or twice defined value is an error that names its node.
 //   - Functions (FunctionProto) are inlined; their nodes are named "<call>/<node>".
-//   - Shapes are inferred as nodes are added; declared and inferred types that contradict each other are an error.
+//   - Shapes are inferred as nodes are added, through the arithmetic on shapes that exporters write as nodes; declared
+//     and inferred types that contradict each other are an error.
 //   - All operators that Kiln does not support are named in one message.
 #ifndef KILN_FRONTEND_ONNX_H_
 #define KILN_FRONTEND_ONNX_H_
