@@ -130,6 +130,20 @@ TEST_F(DataSetTest, ReadsNpyInBothOrdersAndByteOrders) {
   EXPECT_THAT(ImageOf<uint16_t>(*big, 0), ElementsAre(0x0102, 0x0304));
 }
 
+TEST_F(DataSetTest, RefusesZipMethodsThatNumPyLacks) {
+  const std::string header = "{'descr': '|u1', 'fortran_order': False, 'shape': (1, 1, 2), }\n";
+  const std::filesystem::path path = WriteNpz("b.npz", {{"x.npy", Npy(header, "ab")}});
+  EXPECT_TRUE(LoadDataSet(path).ok());
+  int fault = 0;
+  zip_t* archive = zip_open(path.c_str(), 0, &fault);
+  ASSERT_NE(archive, nullptr);
+  ASSERT_EQ(zip_set_file_compression(archive, 0, ZIP_CM_BZIP2, 0), 0);
+  ASSERT_EQ(zip_close(archive), 0);
+  const StatusOr<DataSet> set = LoadDataSet(path);
+  ASSERT_FALSE(set.ok());
+  EXPECT_THAT(MessageOf(set.status()), HasSubstr("array 'x': is compressed by method 12 of zip"));
+}
+
 TEST_F(DataSetTest, ReadsNpzByName) {
   const std::string y = Npy("{'descr': '<i8', 'fortran_order': False, 'shape': (2,)}", BytesOf<int64_t>({4, 5}));
   const std::string x = Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (2, 3)}", "abcdef");

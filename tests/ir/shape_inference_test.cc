@@ -80,6 +80,16 @@ std::vector<Case> ConvolutionsAndPoolsCases() {
   };
 }
 
+TEST(ShapeInference, CountsOfElementsAreChecked) {
+  EXPECT_EQ(CheckedNumElements(Shape{}), 1);
+  EXPECT_EQ(CheckedNumElements(Shape{2, 3, 4}), 24);
+  EXPECT_EQ(CheckedNumElements(Shape{kMaxElements, 1}), kMaxElements);
+  EXPECT_EQ(CheckedNumElements(Shape{kMaxElements, 2}), std::nullopt);
+  EXPECT_EQ(CheckedNumElements(Shape{0, INT64_MAX, INT64_MAX}), 0);
+  EXPECT_EQ(CheckedNumElements(Shape{0, kUnknownDim}), std::nullopt);
+  EXPECT_EQ(CheckedNumElements(Shape{kUnknownDim, 0}), std::nullopt);
+}
+
 TEST(ShapeInference, ConvolutionsAndPools) {
   ExpectTypes(ConvolutionsAndPoolsCases());
   ExpectErrors({

@@ -30,10 +30,11 @@ std::string Shape::ToString() const {
 }
 
 std::optional<int64_t> CheckedNumElements(const Shape& shape) {
-  if (std::find(shape.dims().begin(), shape.dims().end(), 0) != shape.dims().end() && shape.IsKnown()) return 0;
+  if (!shape.IsKnown()) return std::nullopt;
+  if (std::find(shape.dims().begin(), shape.dims().end(), 0) != shape.dims().end()) return 0;
   int64_t product = 1;
   for (int64_t d : shape.dims()) {
-    if (d < 0 || d > kMaxElements || product > kMaxElements / d) return std::nullopt;
+    if (d > kMaxElements || product > kMaxElements / d) return std::nullopt;
     product *= d;
   }
   return product;
