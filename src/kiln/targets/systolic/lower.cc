@@ -187,7 +187,7 @@ StatusOr<View> Lowering::ConstantView(const Value* value) {
       for (size_t b = 0; b < bytes; ++b) data[i * bytes + b] = static_cast<uint8_t>(code >> (8 * b));
     }
   }
-  const View view = DenseView(NewConstant(value->name(), std::move(data)), tensor.shape(), encoding);
+  View view = DenseView(NewConstant(value->name(), std::move(data)), tensor.shape(), encoding);
   views_[value] = view;
   return view;
 }

@@ -16,8 +16,6 @@ namespace {
 
 constexpr int64_t kMaxInstructionsPerKernel = 4096;
 
-Status ToHost(std::string reason) { return absl::UnimplementedError(reason); }
-
 // Constant weights: how to find the code and the scale of an element.
 struct ConstantWeights {
   std::span<const float> values;
@@ -416,6 +414,7 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
   weights_over_rows.strides.push_back(0);
   const View a_rows = WithoutLastAxis(a), out_rows = WithoutLastAxis(output);
   std::vector<View> operand_rows;
+  operand_rows.reserve(operands.size());
   for (const View& operand : operands) operand_rows.push_back(WithoutLastAxis(operand));
   std::vector<const View*> walked = {&a_rows, &out_rows, &weights_over_rows};
   for (const View& operand : operand_rows) walked.push_back(&operand);

@@ -12,8 +12,6 @@ namespace {
 
 constexpr int64_t kMaxPieces = 64;  // copies that a gather may fall into
 
-Status ToHost(std::string reason) { return absl::UnimplementedError(reason); }
-
 // The integers of a constant operand; nullopt when it is not there or not constant.
 std::optional<std::vector<int64_t>> IntsOf(const Value* value) {
   if (value == nullptr || !value->is_constant() || !IsInteger(value->element())) return std::nullopt;

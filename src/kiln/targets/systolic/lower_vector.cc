@@ -16,8 +16,6 @@ namespace {
 constexpr int64_t kMaxInstructionsPerKernel = 4096;
 constexpr int64_t kMaxExtent = 1 << 22;
 
-Status ToHost(std::string reason) { return absl::UnimplementedError(reason); }
-
 // Loops in the order an instruction makes them: rows outermost first, `inner` the words' axis.
 struct Nest {
   std::vector<Loop> unrolled;  // one instruction each
@@ -211,7 +209,7 @@ Status Lowering::CopyTo(const View& from, const View& to, std::vector<Work>* wor
 
 StatusOr<View> Lowering::Materialise(const View& view, const std::string& name, std::vector<Work>* works) {
   const int64_t bytes = view.elements() * BytesOf(view.encoding.element);
-  const View dense = DenseView(NewBuffer(name, bytes), Shape(view.shape), view.encoding);
+  View dense = DenseView(NewBuffer(name, bytes), Shape(view.shape), view.encoding);
   KILN_RETURN_IF_ERROR(CopyTo(view, dense, works));
   return dense;
 }
@@ -340,6 +338,7 @@ StatusOr<Kernel> Lowering::EmitReduce(const Group& group) {
   std::vector<View> stores = {without(result, keep), kept};
   for (const View& other : others) stores.push_back(without(other, keep));
   std::vector<const View*> views;
+  views.reserve(stores.size());
   for (const View& view : stores) views.push_back(&view);
   if (stores[0].elements() == 0 || gone.elements() == 0) return ToHost("a tensor without elements");
 

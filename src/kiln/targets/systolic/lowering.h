@@ -33,6 +33,9 @@ struct VectorSpec {
   bool rows_are_last_axis = false;  // the innermost loop is the last axis and nothing else (reductions along it)
 };
 
+// Why a node cannot be a kernel; the node goes to the host, and the reason to the report.
+inline Status ToHost(const std::string& reason) { return absl::UnimplementedError(reason); }
+
 class Lowering {
  public:
   Lowering(const Graph& graph, const Config& config, const CompileOptions& options)

@@ -1,0 +1,126 @@
+// The scalar arithmetic against isa.h's words, with the numbers worked out by hand: all levels share it, so that no
+// comparison between levels can find a fault in it.
+#include "kiln/targets/systolic/arithmetic.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+namespace kiln::systolic {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+const float kNan = std::nanf("");
+
+uint32_t Bits(float v) { return std::bit_cast<uint32_t>(v); }
+
+TEST(Arithmetic, CodesRoundTiesToEven) {
+  const QuantiseOut out{.inverse_scale = 1, .zero_point = 0, .low = -128, .high = 127};
+  for (const auto& [value, code] : std::vector<std::pair<float, int>>{
+           {0.5f, 0}, {1.5f, 2}, {2.5f, 2}, {-0.5f, 0}, {-1.5f, -2}, {-2.5f, -2}, {0.50001f, 1}, {126.5f, 126}}) {
+    EXPECT_EQ(QuantiseToCode(out, value), code) << value;
+  }
+}
+
+TEST(Arithmetic, CodesAddTheZeroPointAfterRoundingAndThenClamp) {
+  const QuantiseOut out{.inverse_scale = 2, .zero_point = 3, .low = -5, .high = 100};
+  EXPECT_EQ(QuantiseToCode(out, 0.25f), 3);  // 0.5 rounds to 0; 3.5 would have rounded to 4
+  EXPECT_EQ(QuantiseToCode(out, 48.5f), 100);
+  EXPECT_EQ(QuantiseToCode(out, 48), 99);
+  EXPECT_EQ(QuantiseToCode(out, -4), -5);
+  EXPECT_EQ(QuantiseToCode(out, kNan), 3);
+  EXPECT_EQ(QuantiseToCode(out, kInfinity), 100);
+  EXPECT_EQ(QuantiseToCode(out, -kInfinity), -5);
+  EXPECT_EQ(QuantiseToCode(out, 3e38f), 100);  // the product overflows
+  const QuantiseOut above{.inverse_scale = 1, .zero_point = -7, .low = 2, .high = 9};
+  EXPECT_EQ(QuantiseToCode(above, kNan), 2);
+}
+
+TEST(Arithmetic, StoredValuesTakeTheWidthOfTheirElement) {
+  const QuantiseOut wide{
+      .inverse_scale = 1, .low = std::numeric_limits<int32_t>::min(), .high = std::numeric_limits<int32_t>::max()};
+  const auto stored = [&](Element element, float v) {
+    std::array<uint8_t, 5> bytes;
+    bytes.fill(0xee);
+    StoreValue(element, wide, v, bytes.data());
+    return bytes;
+  };
+  using Bytes = std::array<uint8_t, 5>;
+  EXPECT_EQ(stored(Element::kInt8, -2), (Bytes{0xfe, 0xee, 0xee, 0xee, 0xee}));
+  EXPECT_EQ(stored(Element::kUint8, 200), (Bytes{200, 0xee, 0xee, 0xee, 0xee}));
+  EXPECT_EQ(stored(Element::kInt16, -2), (Bytes{0xfe, 0xff, 0xee, 0xee, 0xee}));
+  EXPECT_EQ(stored(Element::kInt32, 0x10203), (Bytes{3, 2, 1, 0, 0xee}));
+  EXPECT_EQ(stored(Element::kFloat32, 1.0f), (Bytes{0, 0, 0x80, 0x3f, 0xee}));
+  EXPECT_EQ(stored(Element::kFloat32, std::bit_cast<float>(0xffc12345u)), (Bytes{0, 0, 0xc0, 0x7f, 0xee}));
+}
+
+TEST(Arithmetic, LoadedCodesAreExtendedBySignAndScaledOnce) {
+  const std::array<uint8_t, 4> bytes = {0xff, 0xff, 0xff, 0x7f};
+  EXPECT_EQ(LoadCode(Element::kInt8, bytes.data()), -1);
+  EXPECT_EQ(LoadCode(Element::kUint8, bytes.data()), 255);
+  EXPECT_EQ(LoadCode(Element::kInt16, bytes.data()), -1);
+  EXPECT_EQ(LoadCode(Element::kInt32, bytes.data()), 0x7fffffff);
+  Stream stream;
+  stream.element = Element::kUint8;
+  stream.zero_point = 5;
+  stream.scale = 0.1f;
+  EXPECT_EQ(LoadValue(stream, bytes.data()), 250.0f * 0.1f);
+  EXPECT_EQ(Dequantise(std::numeric_limits<int32_t>::min(), 1, 1.0f), 0x1p31f);  // the difference wraps
+}
+
+TEST(Arithmetic, AccumulatorsWrapAtTheirWidth) {
+  EXPECT_EQ(WrapAccumulator(0x7fffff, 24), 0x7fffff);
+  EXPECT_EQ(WrapAccumulator(0x800000, 24), -0x800000);
+  EXPECT_EQ(WrapAccumulator(-0x800001, 24), 0x7fffff);
+  EXPECT_EQ(WrapAccumulator(-5, 32), -5);
+  EXPECT_EQ(WrapAccumulator(3, 1), -1);
+  // One rounding: 3 * (1 + 2^-23) - 3 is 3 * 2^-23 only when the product is not rounded.
+  EXPECT_EQ(AccumulatorToValue(1, 2, 1.0f + 0x1p-23f, -3.0f), 3 * 0x1p-23f);
+  EXPECT_EQ(AccumulatorToValue(std::numeric_limits<int32_t>::max(), 1, 1.0f, 0.0f), -0x1p31f);
+}
+
+TEST(Arithmetic, StagesSettleNanAndSignsOfZeroAsTheyAreWritten) {
+  const auto run = [](StageOp op, float v, float a, float b = 0) { return ApplyStage(Stage{.op = op}, v, a, b); };
+  EXPECT_EQ(run(StageOp::kSubtract, 5, 3), 2);
+  EXPECT_EQ(run(StageOp::kReverseSubtract, 5, 3), -2);
+  EXPECT_EQ(run(StageOp::kDivide, 1, 3), 1.0f / 3.0f);
+  EXPECT_EQ(run(StageOp::kFma, 1.0f + 0x1p-23f, 3, -3), 3 * 0x1p-23f);
+  EXPECT_EQ(run(StageOp::kSquare, -3, 100), 9);
+  EXPECT_EQ(run(StageOp::kMax, kNan, 2), 2);
+  EXPECT_TRUE(std::isnan(run(StageOp::kMax, 2, kNan)));
+  EXPECT_EQ(run(StageOp::kMin, kNan, 2), 2);
+  EXPECT_TRUE(std::isnan(run(StageOp::kMin, 2, kNan)));
+  EXPECT_EQ(Bits(run(StageOp::kMax, -0.0f, 0.0f)), Bits(0.0f));
+  EXPECT_EQ(Bits(run(StageOp::kMax, 0.0f, -0.0f)), Bits(-0.0f));
+  EXPECT_EQ(Bits(run(StageOp::kAbsolute, -0.0f, 0)), Bits(0.0f));
+  EXPECT_EQ(run(StageOp::kSelectNegative, -4, 0.25f), -1);
+  EXPECT_EQ(run(StageOp::kSelectNegative, 4, 0.25f), 4);
+  EXPECT_EQ(Bits(run(StageOp::kSelectNegative, -0.0f, -2)), Bits(-0.0f));  // -0 is not below 0
+  EXPECT_EQ(run(StageOp::kSave0, 7, 1), 7);
+}
+
+TEST(Arithmetic, LanePartialsJoinAsATree) {
+  // Pairs (0, 2) and (1, 3) first: in order from the left the ones would be lost to 2^24.
+  std::array<float, 4> lanes = {0x1p24f, 1, -0x1p24f, 1};
+  EXPECT_EQ(ReduceTree(Reduce::kSum, lanes), 2);
+  std::array<float, 4> lost = {0x1p24f, -0x1p24f, 1, 1};
+  EXPECT_EQ(ReduceTree(Reduce::kSum, lost), 1);  // 2^24 + 1 rounds to 2^24, -2^24 + 1 does not
+}
+
+TEST(Arithmetic, NeutralElementsAndFactors) {
+  EXPECT_EQ(NeutralOf(Reduce::kMax), -kInfinity);
+  EXPECT_EQ(NeutralOf(Combine::kMax), -kInfinity);
+  EXPECT_EQ(Bits(NeutralOf(Reduce::kSum)), 0u);
+  EXPECT_EQ(ReduceTree(Reduce::kMax, {}), -kInfinity);
+  EXPECT_TRUE(std::isnan(Join(Reduce::kMax, 1, kNan)));
+  EXPECT_EQ(AverageFactor(0), 1);
+  EXPECT_EQ(AverageFactor(9), 1.0f / 9.0f);
+}
+
+}  // namespace
+}  // namespace kiln::systolic
