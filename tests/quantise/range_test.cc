@@ -106,6 +106,20 @@ TEST(ChooseRange, MeanSquaredErrorEstimateIsClose) {
   }
 }
 
+// An outlier on one side must cost that side alone.
+TEST(ChooseRange, MseMovesTheEndsOfAsymmetricRangesOneByOne) {
+  for (const float sign : {-1.0f, 1.0f}) {
+    std::vector<float> values(4000);
+    Random random(9);
+    for (float& x : values) x = static_cast<float>(random.Uniform(-1, 1));
+    values[0] = sign * 8;
+    const TensorRecipe recipe = RecipeOf(Calibration::kMse, false, "int4");
+    const ValueRange range = ChooseRange(HistogramOf(values), recipe);
+    EXPECT_LT(sign > 0 ? range.high : -range.low, 4) << sign;
+    EXPECT_GT(sign > 0 ? -range.low : range.high, 0.8) << sign;
+  }
+}
+
 TEST(ChooseRange, MseFindsNoWorseThanBruteForceOverClips) {
   for (std::string_view format : {"int8", "int4", "uint8"}) {
     for (bool positive_only : {false, true}) {

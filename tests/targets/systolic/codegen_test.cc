@@ -2,6 +2,8 @@
 
 #include "gtest/gtest.h"
 #include "kiln/ir/random_graph.h"
+#include "kiln/ir/shape_inference.h"
+#include "kiln/support/check.h"
 #include "tests/targets/systolic/compiled.h"
 
 namespace kiln::systolic {
@@ -67,6 +69,35 @@ TEST(SystolicWeights, TilesFollowTheOrderOfFetching) {
   depthwise.codes = {1, 2, 3, 4, 5, 6};
   instruction.opcode = Opcode::kDepthwise;
   EXPECT_EQ(TileWeights(depthwise, instruction, config), (std::vector<uint8_t>{1, 2, 4, 5, 3, 0, 6, 0}));
+}
+
+// Weights that another kernel computes are not there before it has ended, though the product's inputs are.
+TEST(SystolicCodegen, ProductsWaitForWeightsThatAreComputed) {
+  Graph graph("product");
+  const auto add = [&graph](Op op, const std::string& name, std::vector<Value*> operands) {
+    Node* node = graph.AddNode(op, name, std::move(operands), {name});
+    KILN_CHECK(InferNode(graph, *node).ok());
+    return node->result();
+  };
+  Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 6, 5}});
+  Value* y = graph.AddInput("y", {ElementType::kFloat32, Shape{1, 5, 7}});
+  graph.MarkOutput(add(Op::kMatMul, "product", {x, add(Op::kSigmoid, "gate", {y})}));
+  const std::vector<std::vector<Tensor>> images = {RandomInputs(graph, 3)};
+  const auto prepared = Prepare(std::move(graph), images);
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  const auto program = CompileFor(*prepared, SquareConfig(8));
+  ASSERT_TRUE(program.ok()) << program.status();
+  bool computed = false;
+  int products = 0;
+  for (const Instruction& in : (*program)->instructions()) {
+    if (in.opcode == Opcode::kMatrix) {
+      EXPECT_TRUE(computed);
+      EXPECT_TRUE(in.after_previous);
+      ++products;
+    }
+    computed = true;
+  }
+  EXPECT_EQ(products, 1) << KernelList(**program);
 }
 
 TEST(SystolicCodegen, ProgramsOfRandomGraphsHoldTogether) {
