@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <sstream>
+#include <string>
 #include <vector>
 
+#include "kiln/support/file.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/systolic/cycle.h"
 #include "kiln/targets/systolic/timing.h"
+#include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln::systolic {
 namespace {
@@ -107,6 +111,96 @@ TEST(CycleTime, ConvolutionOfManyTilesIsBoundByPasses) {
   const int64_t drain = 8 * 16 + 32 + 4 + config.memory_latency;
   EXPECT_EQ(EstimateCycles(in, config), fill + ideal + drain);
   EXPECT_EQ(EventCycles(config, in), ClosedForm(config, in));
+}
+
+// The columns of a row of a Markdown table, without the spaces around them.
+std::vector<std::string> ColumnsOf(const std::string& row) {
+  std::vector<std::string> columns;
+  std::istringstream in(row.substr(1));
+  for (std::string column; std::getline(in, column, '|');) {
+    const size_t first = column.find_first_not_of(' '), last = column.find_last_not_of(' ');
+    columns.push_back(first == std::string::npos ? "" : column.substr(first, last - first + 1));
+  }
+  return columns;
+}
+
+std::vector<int32_t> Sizes(const std::string& text) {
+  std::vector<int32_t> sizes;
+  std::istringstream in(text);
+  for (std::string size; std::getline(in, size, 'x');) sizes.push_back(std::stoi(size));
+  return sizes;
+}
+
+// The worked examples of docs/systolic.md were counted by hand; both counts must give the same.
+TEST(CycleTime, WorkedExamplesOfTheManual) {
+  const auto manual = ReadFile("docs/systolic.md");
+  ASSERT_TRUE(manual.ok()) << manual.status();
+  std::istringstream lines(*manual);
+  const Config config = SmallConfig(16, 16);
+  int examples = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| matrix | ") && !line.starts_with("| depthwise | ")) continue;
+    SCOPED_TRACE(line);
+    const std::vector<std::string> row = ColumnsOf(line);
+    ASSERT_EQ(row.size(), 11u);
+    const std::vector<int32_t> input = Sizes(row[1]), tile = Sizes(row[6]);
+    ASSERT_EQ(input.size(), 3u);
+    ASSERT_EQ(tile.size(), 2u);
+    Instruction in =
+        Conv(config, input[0], input[1], input[2], std::stoi(row[2]), std::stoi(row[3]), std::stoi(row[4]));
+    if (row[0] == "depthwise") in.opcode = Opcode::kDepthwise;
+    in.tiling = TilingFor(tile[0], tile[1]);
+    in.tiling.packing = row[5] == "taps" ? Packing::kTaps : Packing::kChannels;
+    in.tiling.groups_per_bank = std::stoi(row[7]);
+    in.tiling.weight_tiles_per_bank = std::stoi(row[8]);
+    EXPECT_EQ(EstimateCycles(in, config), std::stoi(row[9]));
+    EXPECT_EQ(EventCycles(config, in), ClosedForm(config, in));
+    ++examples;
+  }
+  EXPECT_EQ(examples, 9);
+}
+
+// Units never work and wait for longer than the run lasts, and move no more bytes than their ports can.
+TEST(CycleTime, TracesFitTheRunAndThePorts) {
+  Random random(23);
+  for (int i = 0; i < 300; ++i) {
+    Config config = RandomConfig(random);
+    const auto opcode = static_cast<Opcode>(1 + i % 3);
+    if (opcode == Opcode::kDepthwise && config.depthwise_multipliers == 0) config.depthwise_multipliers = 2;
+    RandomCase c = RandomInstruction(random, config, opcode);
+    const auto trace = RunInstructions(config, std::span(&c.instruction, 1), c.memory);
+    ASSERT_TRUE(trace.ok()) << trace.status();
+    std::vector<int64_t> of_spans(trace->units.size(), 0);
+    for (const Span& span : trace->spans) {
+      EXPECT_LE(0, span.begin);
+      EXPECT_LT(span.begin, span.end);
+      EXPECT_LE(span.end, trace->cycles);
+      of_spans[static_cast<size_t>(span.unit)] += span.end - span.begin;
+    }
+    int64_t written = 0;
+    for (size_t u = 0; u < trace->units.size(); ++u) {
+      const UnitTrace& unit = trace->units[u];
+      SCOPED_TRACE(unit.name + "\n" + Print(c.instruction, config));
+      EXPECT_EQ(unit.busy_cycles, of_spans[u]);
+      int64_t waited = 0;
+      for (const auto& [cause, cycles] : unit.stall_cycles) {
+        EXPECT_GT(cycles, 0) << cause;
+        waited += cycles;
+      }
+      EXPECT_LE(unit.busy_cycles + waited, trace->cycles);
+      const int port = unit.name == "input_fetch"    ? config.input_port_bytes
+                       : unit.name == "weight_fetch" ? config.weight_port_bytes
+                                                     : config.operand_port_bytes;
+      EXPECT_LE(unit.bytes_read, unit.busy_cycles * port);
+      EXPECT_LE(unit.bytes_written, unit.busy_cycles * config.output_port_bytes);
+      written += unit.bytes_written;
+    }
+    // Every element leaves exactly once.
+    const VectorProgram& v = c.instruction.vector;
+    int64_t elements = v.length;
+    for (const int32_t count : v.outer) elements *= count;
+    EXPECT_EQ(written, elements * BytesOf(v.output.element));
+  }
 }
 
 // One output pixel: every pass waits for its weights, R cycles a tile through the load path.

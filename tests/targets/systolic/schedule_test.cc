@@ -48,6 +48,138 @@ TEST(SystolicSchedule, TheSearchFindsTheBestOfItsSpace) {
   EXPECT_GT(skipped_some, 20);
 }
 
+// Whatever the tiling, the time is never below the bound; and the bound is no idle one.
+TEST(SystolicSchedule, NoInstructionIsFasterThanItsBound) {
+  Random random(17);
+  for (const Opcode opcode : {Opcode::kMatrix, Opcode::kDepthwise, Opcode::kVector}) {
+    int half = 0;
+    for (int i = 0; i < 400; ++i) {
+      Config config = RandomConfig(random);
+      if (opcode == Opcode::kDepthwise && config.depthwise_multipliers == 0) config.depthwise_multipliers = 2;
+      const Instruction instruction = RandomInstruction(random, config, opcode).instruction;
+      std::string from;
+      const double bound = LowerBound(instruction, config, &from);
+      const auto cycles = static_cast<double>(EstimateCycles(instruction, config));
+      ASSERT_LE(bound, cycles * (1 + 1e-12)) << from << "\n" << Print(instruction, config);
+      EXPECT_GT(bound, 0);
+      EXPECT_NE(from, "");
+      half += bound > 0.5 * cycles;
+    }
+    EXPECT_GT(half, 40) << "of opcode " << static_cast<int>(opcode);
+  }
+}
+
+Instruction PointwiseVector(int32_t rows, int32_t length) {
+  Instruction in;
+  in.opcode = Opcode::kVector;
+  VectorProgram& v = in.vector;
+  v.outer = {1, 1, rows, 1};
+  v.length = length;
+  v.operands = {Stream{}};
+  v.operands[0].element_stride = 1;
+  v.operands[0].outer_stride = {0, 0, length, 0};
+  v.output = v.operands[0];
+  v.passes = {Pass{}};
+  v.passes[0].to_memory = true;
+  return in;
+}
+
+// By hand, on 16 lanes and ports of 16 bytes.
+TEST(SystolicSchedule, BoundsOfVectorInstructionsCountPassesAndTraffic) {
+  const Config config;
+  std::string from;
+  // 10 x 64 bytes: a word a cycle.
+  Instruction in = PointwiseVector(10, 64);
+  EXPECT_EQ(LowerBound(in, config, &from), 40);
+  EXPECT_EQ(from, "vector passes");
+  // fp32 in: four beats a word.
+  in.vector.operands[0].element = Element::kFloat32;
+  in.vector.operands[0].element_stride = 4;
+  in.vector.operands[0].outer_stride = {0, 0, 256, 0};
+  EXPECT_EQ(LowerBound(in, config, &from), 160);
+  EXPECT_EQ(from, "memory traffic");
+  // Like soft-max: three passes over the rows, of which only the first reads memory and only the last writes.
+  in = PointwiseVector(10, 64);
+  in.vector.passes.resize(3);
+  in.vector.passes[0].to_memory = false;
+  in.vector.passes[0].to_row_buffer = true;
+  in.vector.passes[1].source = in.vector.passes[2].source = Source::kRowBuffer;
+  in.vector.passes[2].to_memory = true;
+  EXPECT_EQ(LowerBound(in, config, &from), 120);
+  EXPECT_EQ(from, "vector passes");
+  // 2x2 max-pool of 16 channels, 8x8 to 4x4: each output reads four places.
+  in = PointwiseVector(1, 16);
+  in.vector.outer = {1, 4, 4, 1};
+  Window& w = in.vector.window;
+  w.combine = Combine::kMax;
+  w.window_y = w.window_x = w.stride_y = w.stride_x = 2;
+  w.height = w.width = 8;
+  w.row_stride = 128;
+  w.column_stride = 16;
+  EXPECT_EQ(LowerBound(in, config, &from), 64);
+  EXPECT_EQ(from, "memory traffic");
+}
+
+// Optimal is said only of what was searched or meets its bound.
+TEST(SystolicSchedule, VectorInstructionsAreOptimalWhereProved) {
+  const Config config;
+  Instruction in = PointwiseVector(10, 64);  // whole words: only latencies stand between time and bound
+  EXPECT_TRUE(CertifyVector(in, config, false).optimal);
+  EXPECT_EQ(CertifyVector(in, config, false).cost, 40 + 4 + 2 * config.memory_latency);
+  in = PointwiseVector(10, 8);  // half a word a row
+  EXPECT_EQ(CertifyVector(in, config, false).lower_bound, 5);
+  EXPECT_FALSE(CertifyVector(in, config, false).optimal);
+  EXPECT_TRUE(CertifyVector(in, config, true).optimal);
+}
+
+// A depthwise 3x3 of 16 channels with stride 2, 32x32 to 16x16: nine multipliers do an output a cycle, but four inputs
+// must be fetched for each.
+TEST(SystolicSchedule, StridedDepthwiseIsBoundByItsInputs) {
+  Instruction in = PointwiseVector(1, 16);
+  in.opcode = Opcode::kDepthwise;
+  in.vector.outer = {1, 16, 16, 1};
+  in.vector.operands.clear();
+  in.vector.passes[0].source = Source::kAccumulator;
+  Convolution& c = in.convolution;
+  c.height = c.width = 32;
+  c.out_height = c.out_width = 16;
+  c.kernel_y = c.kernel_x = 3;
+  c.stride_y = c.stride_x = 2;
+  c.pad_top = c.pad_left = 1;
+  c.channels = c.out_channels = 16;
+  std::string from;
+  EXPECT_EQ(LowerBound(in, Config(), &from), 32 * 32);
+  EXPECT_EQ(from, "memory traffic");
+  c.stride_y = c.stride_x = 1;
+  c.out_height = c.out_width = 32;
+  in.vector.outer = {1, 32, 32, 1};
+  EXPECT_EQ(LowerBound(in, Config(), &from), 32 * 32);
+  EXPECT_EQ(from, "multiply-accumulates");
+}
+
+// Where rows and columns stay idle or weights are used once, that is the bound.
+TEST(SystolicSchedule, MatrixBoundsNameTheBusiestUnit) {
+  Instruction in = PointwiseVector(1, 20);
+  in.opcode = Opcode::kMatrix;
+  in.vector.outer = {1, 1, 100, 1};
+  in.vector.operands.clear();
+  in.vector.output.outer_stride = {0, 0, 20, 0};
+  in.vector.passes[0].source = Source::kAccumulator;
+  Convolution& c = in.convolution;
+  c.width = c.out_width = 100;
+  c.channels = 24;
+  c.out_channels = 20;
+  std::string from;
+  // [100, 24] x [24, 20]: two row tiles and two column tiles, 100 rows each; 187.5 full ones would do.
+  EXPECT_EQ(LowerBound(in, Config(), &from), 400);
+  EXPECT_EQ(from, "array passes");
+  // One row: four tiles of 16 rows must be shifted in.
+  c.width = c.out_width = 1;
+  in.vector.outer = {1, 1, 1, 1};
+  EXPECT_EQ(LowerBound(in, Config(), &from), 64);
+  EXPECT_EQ(from, "weight load");
+}
+
 // A layer of ResNet-50, 3x3 128 -> 128 at 28x28: the array hardly ever waits.
 TEST(SystolicSchedule, ALargeLayerKeepsTheArrayBusy) {
   Instruction instruction;

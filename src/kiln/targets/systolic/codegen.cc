@@ -72,12 +72,7 @@ class Generator {
       for (Work& work : kernel.works) {
         Instruction& in = work.instruction;
         if (in.opcode == Opcode::kVector) {
-          Certificate c;
-          c.cost = static_cast<double>(EstimateCycles(in, config_));
-          c.unit = "cycles";
-          c.lower_bound = LowerBound(in, config_, &c.bound_from);
-          c.optimal = true;  // of its orders of loops, the lowering has taken the best
-          Accumulate(c, &kernel.info.certificate);
+          Accumulate(CertifyVector(in, config_, work.orders_timed), &kernel.info.certificate);
           continue;
         }
         auto schedule = scheduler_.Find(in);

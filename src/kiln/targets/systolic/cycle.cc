@@ -439,10 +439,14 @@ class Machine {
     for (size_t n = CommandsFor(kParameterFetch); n > 0; --n) {
       const size_t i = co_await commands_[kParameterFetch]->Pop();
       const Prepared& p = prepared_[i];
+      int64_t since = simulator_.now();
       co_await vector_done_.AtLeast(static_cast<int64_t>(i));
+      recorder_.Stall(kParameterFetch, "operand port in use", since);
       for (const Visit& visit : p.visits) {
         if (!visit.fetch_parameters) continue;
+        since = simulator_.now();
         co_await parameters_released_.AtLeast(sets);
+        recorder_.Stall(kParameterFetch, "parameter buffer full", since);
         ++sets;
         const int64_t before = memory_.bytes_read;
         FetchParameters(*p.instruction, config_, visit, memory_, parameters_);

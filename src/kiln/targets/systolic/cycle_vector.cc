@@ -6,6 +6,7 @@
 
 #include "kiln/targets/systolic/arithmetic.h"
 #include "kiln/targets/systolic/cycle_data.h"
+#include "kiln/targets/systolic/timing.h"
 
 namespace kiln::systolic {
 namespace {
@@ -28,15 +29,30 @@ class VectorUnit {
         values_(lanes_),
         partial_(lanes_) {
     for (auto& saved : saved_) saved.resize(lanes_);
+    for (auto& operand : operands_) operand.resize(lanes_);
   }
 
-  // One word: `count` elements from element `first` of row `outer` on; values_ holds the source already.
+  // Fetches the words of pass `p`'s memory operands, each once for all stages that use it and a broadcast element once
+  // for all lanes: what the operand port moves (timing.h, WordCycles). A window's operand is fetched by WindowAt.
+  void FetchOperands(size_t p, const OuterIndex& outer, int64_t first, size_t count) {
+    for (size_t i = 0; i < program_.operands.size(); ++i) {
+      if (!PassReads(program_, p, i) || IsWindowed(p, i)) continue;
+      const Stream& stream = program_.operands[i];
+      const size_t different = stream.element_stride == 0 ? 1 : count;
+      for (size_t lane = 0; lane < different; ++lane) {
+        operands_[i][lane] = Load(stream, AddressOf(stream, outer, first + static_cast<int64_t>(lane)));
+      }
+      if (different < count) std::fill_n(operands_[i].begin(), count, operands_[i][0]);
+    }
+  }
+
+  // One word: `count` elements from element `first` of row `outer` on; values_ holds the source already, and operands_
+  // the operands.
   void Word(const Pass& pass, const OuterIndex& outer, int64_t first, size_t count) {
     for (const Stage& stage : pass.stages) {
       for (size_t lane = 0; lane < count; ++lane) {
-        const int64_t index = first + static_cast<int64_t>(lane);
-        const float a = ArgumentOf(stage.a, stage.immediate_a, outer, index, lane);
-        const float b = stage.op == StageOp::kFma ? ArgumentOf(stage.b, stage.immediate_b, outer, index, lane) : 0.0f;
+        const float a = ArgumentOf(stage.a, stage.immediate_a, lane);
+        const float b = stage.op == StageOp::kFma ? ArgumentOf(stage.b, stage.immediate_b, lane) : 0.0f;
         values_[lane] = ApplyStage(stage, values_[lane], a, b);
         if (stage.op == StageOp::kSave0) saved_[0][lane] = values_[lane];
         if (stage.op == StageOp::kSave1) saved_[1][lane] = values_[lane];
@@ -67,12 +83,11 @@ class VectorUnit {
       for (int64_t first = 0; first < program_.length; first += static_cast<int64_t>(lanes_)) {
         const size_t count =
             static_cast<size_t>(std::min<int64_t>(static_cast<int64_t>(lanes_), program_.length - first));
-        for (size_t lane = 0; lane < count; ++lane) {
-          values_[lane] = SourceOf(pass, p, outer, first + static_cast<int64_t>(lane));
-        }
+        FetchOperands(p, outer, first, count);
+        FetchSource(p, outer, first, count);
         Word(pass, outer, first, count);
       }
-      if (pass.reduce != Reduce::kNone) Reduced(pass, outer);
+      if (pass.reduce != Reduce::kNone) Reduced(pass);
     }
   }
 
@@ -80,27 +95,37 @@ class VectorUnit {
   size_t lanes() const { return lanes_; }
 
  private:
-  float Element0(const Stream& stream, uint64_t at) {
+  float Load(const Stream& stream, uint64_t at) {
     const uint8_t* bytes = memory_.Read(at, static_cast<uint64_t>(BytesOf(stream.element)));
     return bytes == nullptr ? 0.0f : LoadValue(stream, bytes);
   }
-  float OperandAt(size_t i, const OuterIndex& outer, int64_t index) {
-    return Element0(program_.operands[i], AddressOf(program_.operands[i], outer, index));
+  bool IsWindowed(size_t p, size_t operand) const {
+    return p == 0 && operand == 0 && program_.window.combine != Combine::kNone;
   }
 
-  float SourceOf(const Pass& pass, size_t p, const OuterIndex& outer, int64_t index) {
+  void FetchSource(size_t p, const OuterIndex& outer, int64_t first, size_t count) {
+    const Pass& pass = program_.passes[p];
     switch (pass.source) {
       case Source::kOperand0:
-        return p == 0 && program_.window.combine != Combine::kNone ? WindowAt(outer, index)
-                                                                   : OperandAt(0, outer, index);
+        if (IsWindowed(p, 0)) {
+          const size_t different = program_.operands[0].element_stride == 0 ? 1 : count;
+          for (size_t lane = 0; lane < different; ++lane) {
+            values_[lane] = WindowAt(outer, first + static_cast<int64_t>(lane));
+          }
+          if (different < count) std::fill_n(values_.begin(), count, values_[0]);
+        } else {
+          std::copy_n(operands_[0].begin(), count, values_.begin());
+        }
+        break;
       case Source::kRowBuffer:
-        return row_[static_cast<size_t>(index)];
+        std::copy_n(row_.begin() + first, count, values_.begin());
+        break;
       case Source::kConstant:
-        return pass.constant;
+        std::fill_n(values_.begin(), count, pass.constant);
+        break;
       case Source::kAccumulator:
         break;  // the caller has put it into values() already
     }
-    return 0.0f;
   }
 
   // Operand 0 combined over the places of its window that lie inside the image.
@@ -117,7 +142,7 @@ class VectorUnit {
         if (x < 0 || x >= w.width) continue;
         const int64_t offset = outer[0] * stream.outer_stride[0] + outer[3] * stream.outer_stride[3] +
                                y * w.row_stride + x * w.column_stride + index * stream.element_stride;
-        combined = Join(w.combine, combined, Element0(stream, stream.base + static_cast<uint64_t>(offset)));
+        combined = Join(w.combine, combined, Load(stream, stream.base + static_cast<uint64_t>(offset)));
         ++places;
       }
     }
@@ -127,7 +152,7 @@ class VectorUnit {
     return combined;
   }
 
-  float ArgumentOf(Argument argument, float immediate, const OuterIndex& outer, int64_t index, size_t lane) {
+  float ArgumentOf(Argument argument, float immediate, size_t lane) const {
     switch (argument) {
       case Argument::kNone:
         return 0.0f;
@@ -136,7 +161,7 @@ class VectorUnit {
       case Argument::kOperand0:
       case Argument::kOperand1:
       case Argument::kOperand2:
-        return OperandAt(static_cast<size_t>(argument) - static_cast<size_t>(Argument::kOperand0), outer, index);
+        return operands_[static_cast<size_t>(argument) - static_cast<size_t>(Argument::kOperand0)][lane];
       case Argument::kScalar0:
       case Argument::kScalar1:
       case Argument::kScalar2:
@@ -150,13 +175,13 @@ class VectorUnit {
     return 0.0f;
   }
 
-  void Reduced(const Pass& pass, const OuterIndex& outer) {
+  void Reduced(const Pass& pass) {
     std::vector<float> tree(std::bit_ceil(lanes_), NeutralOf(pass.reduce));
     std::copy(partial_.begin(), partial_.end(), tree.begin());
     float scalar = ReduceTree(pass.reduce, tree);
     for (const Stage& stage : pass.scalar_stages) {
-      const float a = ArgumentOf(stage.a, stage.immediate_a, outer, 0, 0);
-      const float b = stage.op == StageOp::kFma ? ArgumentOf(stage.b, stage.immediate_b, outer, 0, 0) : 0.0f;
+      const float a = ArgumentOf(stage.a, stage.immediate_a, 0);
+      const float b = stage.op == StageOp::kFma ? ArgumentOf(stage.b, stage.immediate_b, 0) : 0.0f;
       scalar = ApplyStage(stage, scalar, a, b);
     }
     scalars_[pass.into] = scalar;
@@ -167,6 +192,7 @@ class VectorUnit {
   OuterMemory& memory_;
   std::vector<float> values_, partial_, row_;
   std::array<std::vector<float>, kSaved> saved_;
+  std::array<std::vector<float>, kMaxOperands> operands_;
   std::array<float, kScalars> scalars_{};
 };
 
@@ -191,7 +217,9 @@ void DrainBlock(const Instruction& instruction, const Config& config, const Visi
       }
       const OuterIndex outer{visit.batch, visit.y + static_cast<int64_t>(pixel) / visit.width,
                              visit.x + static_cast<int64_t>(pixel) % visit.width, 0};
-      unit.Word(program.passes[0], outer, int64_t{tile} * config.array_columns, count);
+      const int64_t first = int64_t{tile} * config.array_columns;
+      unit.FetchOperands(0, outer, first, count);
+      unit.Word(program.passes[0], outer, first, count);
     }
   }
 }

@@ -46,6 +46,7 @@ struct WeightCodes {
 // An instruction before its addresses are known, with what its addresses stand for.
 struct Work {
   Instruction instruction;
+  bool orders_timed = false;                 // kVector: its loops are the best of all their orders
   Place input, weights, parameters;          // matrix, depthwise
   std::shared_ptr<const WeightCodes> codes;  // constant weights, to be tiled; then `weights` is set by the codegen
   std::vector<Place> operands;

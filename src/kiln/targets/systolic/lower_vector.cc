@@ -60,7 +60,7 @@ void SetLoops(const Nest& nest, std::span<const int> slots, VectorProgram* v) {
   for (size_t i = 0; i < v->operands.size(); ++i) set(v->operands[i], 1 + i);
 }
 
-// One work for each combination of the unrolled loops.
+// One work for each combination of the unrolled loops; `nest` is the best of all orders.
 void AppendWorks(const Nest& nest, const VectorProgram& program, const std::vector<const View*>& views,
                  std::vector<Work>* works) {
   const int64_t count = InstructionsOf(nest);
@@ -68,6 +68,7 @@ void AppendWorks(const Nest& nest, const VectorProgram& program, const std::vect
     Work work;
     work.instruction.opcode = Opcode::kVector;
     work.instruction.vector = program;
+    work.orders_timed = true;
     std::vector<int64_t> shift(views.size(), 0);
     int64_t left = index;
     for (const Loop& loop : nest.unrolled) {

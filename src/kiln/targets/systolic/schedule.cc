@@ -165,28 +165,6 @@ class Bounder {
   const Config& config_;
 };
 
-// How many places of one axis of the image some tap of some output touches.
-int64_t PlacesTouched(int32_t outputs, int32_t kernel, int32_t stride, int32_t dilation, int32_t pad, int32_t limit) {
-  std::vector<bool> touched(static_cast<size_t>(limit), false);
-  for (int64_t o = 0; o < outputs; ++o) {
-    for (int64_t k = 0; k < kernel; ++k) {
-      const int64_t at = o * stride - pad + k * dilation;
-      if (at >= 0 && at < limit) touched[static_cast<size_t>(at)] = true;
-    }
-  }
-  return std::count(touched.begin(), touched.end(), true);
-}
-
-// Whether any pass reads operand `index`.
-bool IsRead(const VectorProgram& v, size_t index) {
-  const auto argument = static_cast<Argument>(static_cast<size_t>(Argument::kOperand0) + index);
-  return std::any_of(v.passes.begin(), v.passes.end(), [&](const Pass& pass) {
-    return (index == 0 && pass.source == Source::kOperand0) ||
-           std::any_of(pass.stages.begin(), pass.stages.end(),
-                       [&](const Stage& s) { return s.a == argument || s.b == argument; });
-  });
-}
-
 // Words of the input buffers that one output position needs with channel packing.
 int64_t WordsOfOnePosition(const Instruction& instruction, const Config& config) {
   Instruction smallest = instruction;
@@ -224,15 +202,17 @@ bool HasTiling(const Instruction& instruction, const Config& config) {
   return words <= config.input_buffer_words || PacksTaps(instruction, config);
 }
 
+std::vector<Packing> PackingsOf(const Instruction& instruction, const Config& config) {
+  if (PacksTaps(instruction, config)) return {Packing::kChannels, Packing::kTaps};
+  return {Packing::kChannels};
+}
+
 std::vector<Tiling> TilingsOf(const Instruction& instruction, const Config& config) {
   const Convolution& c = instruction.convolution;
   const bool depthwise = instruction.opcode == Opcode::kDepthwise;
-  std::vector<Packing> packings = {Packing::kChannels};
-  if (PacksTaps(instruction, config)) packings.push_back(Packing::kTaps);
-
   std::vector<Tiling> tilings;
   Instruction trial = instruction;
-  for (Packing packing : packings) {
+  for (Packing packing : PackingsOf(instruction, config)) {
     for (int32_t height : EvenCuts(c.out_height, config.accumulation_buffer_words)) {
       for (int32_t width : EvenCuts(c.out_width, config.accumulation_buffer_words / height)) {
         Tiling& t = trial.tiling;
@@ -274,49 +254,15 @@ std::vector<Tiling> TilingsOf(const Instruction& instruction, const Config& conf
   return tilings;
 }
 
-double LowerBound(const Instruction& instruction, const Config& config, std::string* bound_from) {
+Certificate CertifyVector(const Instruction& instruction, const Config& config, bool orders_timed) {
   const VectorProgram& v = instruction.vector;
-  const Convolution& c = instruction.convolution;
-  double best = 0;
-  const auto offer = [&](double cycles, std::string_view from) {
-    if (cycles <= best) return;
-    best = cycles;
-    *bound_from = from;
-  };
-  // Every element leaves once; every element of an operand that is read enters once.
-  const auto bytes_of = [&](const Stream& s) {
-    double elements = s.element_stride != 0 ? v.length : 1;
-    for (size_t i = 0; i < kOuterLoops; ++i) {
-      if (s.outer_stride[i] != 0) elements *= v.outer[i];
-    }
-    return elements * BytesOf(s.element);
-  };
-  offer(bytes_of(v.output) / config.output_port_bytes, "memory traffic");
-  double operand_bytes = 0;
-  for (size_t i = 0; i < v.operands.size(); ++i) {
-    // Windows may step over places; their operand is left out.
-    if (IsRead(v, i) && !(i == 0 && v.window.combine != Combine::kNone)) operand_bytes += bytes_of(v.operands[i]);
-  }
-  offer(operand_bytes / config.operand_port_bytes, "memory traffic");
-  if (instruction.opcode == Opcode::kVector) return best;
-
-  // Inputs: every place of the image that some tap touches, once.
-  const double places =
-      static_cast<double>(PlacesTouched(c.out_height, c.kernel_y, c.stride_y, c.dilation_y, c.pad_top, c.height)) *
-      static_cast<double>(PlacesTouched(c.out_width, c.kernel_x, c.stride_x, c.dilation_x, c.pad_left, c.width));
-  const double batches = c.input_batch_stride != 0 ? c.batch : 1;
-  offer(batches * places * c.channels * config.input_format.bytes() / config.input_port_bytes, "memory traffic");
-  const double outputs = static_cast<double>(c.batch) * c.out_height * c.out_width * c.out_channels;
-  if (instruction.opcode == Opcode::kDepthwise) {
-    offer(outputs * c.taps() / (static_cast<double>(config.lanes()) * config.depthwise_multipliers),
-          "multiply-accumulates");
-    return best;
-  }
-  offer(outputs * c.taps() * c.channels / static_cast<double>(config.macs_per_cycle()), "multiply-accumulates");
-  const double weights =
-      static_cast<double>(c.weight_batch_stride != 0 ? c.batch : 1) * c.taps() * c.channels * c.out_channels;
-  offer(weights * config.weight_format.bytes() / config.weight_port_bytes, "memory traffic");
-  return best;
+  Certificate c;
+  c.cost = static_cast<double>(EstimateCycles(instruction, config));
+  c.unit = "cycles";
+  c.lower_bound = LowerBound(instruction, config, &c.bound_from);
+  const int64_t latencies = PipelineDepth(v, config) + config.memory_latency * (ReadsMemory(v) ? 2 : 1);
+  c.optimal = orders_timed || c.cost - static_cast<double>(latencies) <= c.lower_bound;
+  return c;
 }
 
 StatusOr<Schedule> Scheduler::Find(const Instruction& instruction) {
@@ -345,13 +291,14 @@ StatusOr<Schedule> Scheduler::Find(const Instruction& instruction) {
 
   int64_t best = std::numeric_limits<int64_t>::max(), work = 0;
   size_t best_index = 0;
-  bool exhausted = true;
+  // Of the tilings that the work limit left untimed, the first has the lowest bound.
+  int64_t untimed_bound = std::numeric_limits<int64_t>::max();
   for (const Candidate& candidate : candidates) {
     if (candidate.bound >= best) break;
     trial.tiling = tilings[candidate.index];
     work += WorkOf(trial, config_);
     if (work > kWorkLimit && best != std::numeric_limits<int64_t>::max()) {
-      exhausted = false;
+      untimed_bound = candidate.bound;
       break;
     }
     const int64_t cycles = EstimateCycles(trial, config_);
@@ -367,7 +314,11 @@ StatusOr<Schedule> Scheduler::Find(const Instruction& instruction) {
   certificate.cost = static_cast<double>(best);
   certificate.unit = "cycles";
   certificate.lower_bound = LowerBound(instruction, config_, &certificate.bound_from);
-  certificate.optimal = exhausted || certificate.cost <= certificate.lower_bound;
+  certificate.optimal = untimed_bound >= best || certificate.cost <= certificate.lower_bound;
+  if (!certificate.optimal && static_cast<double>(untimed_bound) > certificate.lower_bound) {
+    certificate.lower_bound = static_cast<double>(untimed_bound);
+    certificate.bound_from = "tilings not timed";
+  }
   known_[key] = schedule;
   return schedule;
 }

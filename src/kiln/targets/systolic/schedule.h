@@ -30,9 +30,23 @@ bool HasTiling(const Instruction& instruction, const Config& config);
 // All tilings of the space that the machine accepts, in a fixed order.
 std::vector<Tiling> TilingsOf(const Instruction& instruction, const Config& config);
 
-// Cycles that no tiling can go below: multiply-accumulates at the array's rate, and every byte once over its port.
-// `bound_from` says which.
+// The packings that the space holds.
+std::vector<Packing> PackingsOf(const Instruction& instruction, const Config& config);
+
+// Cycles that the instruction cannot go below, whatever its tiling or, kVector, its order of loops: the work of its
+// busiest unit, latencies left out. `bound_from` says which:
+//   "multiply-accumulates"  all of them at the peak rate
+//   "array passes"          the same with the rows and columns that the shape leaves idle
+//   "depthwise unit"        likewise of the depthwise unit
+//   "weight load"           each weight tile once into the shadow registers
+//   "vector passes"         every element once through a lane for each pass of the vector program
+//   "memory traffic"        what must pass a port at least once: inputs, weights, operands or outputs
+// Another instruction may hide a part of it: a kernel that runs behind others can cost less of a network's time.
 double LowerBound(const Instruction& instruction, const Config& config, std::string* bound_from);
+
+// What is proved of a vector instruction as it stands. `orders_timed`: whoever made it has timed all orders of its
+// loops. Without that it is optimal only where it meets its bound but for latencies, which every order pays.
+Certificate CertifyVector(const Instruction& instruction, const Config& config, bool orders_timed);
 
 // Schedules instructions; equal shapes are searched once.
 class Scheduler {

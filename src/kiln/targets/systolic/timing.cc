@@ -46,20 +46,18 @@ bool Uses(const std::vector<Stage>& stages, Argument argument) {
                      [&](const Stage& s) { return s.a == argument || (s.op == StageOp::kFma && s.b == argument); });
 }
 
-// Whether pass `p` reads memory operand `i` for every word.
-bool PassReads(const VectorProgram& program, size_t p, size_t i) {
-  const Pass& pass = program.passes[p];
-  if (i == 0 && pass.source == Source::kOperand0) return true;
-  return Uses(pass.stages, static_cast<Argument>(static_cast<int>(Argument::kOperand0) + static_cast<int>(i)));
-}
-
 }  // namespace
 
+bool PassReads(const VectorProgram& program, size_t pass, size_t operand) {
+  const Pass& p = program.passes[pass];
+  if (operand == 0 && p.source == Source::kOperand0) return true;
+  return Uses(p.stages, static_cast<Argument>(static_cast<int>(Argument::kOperand0) + static_cast<int>(operand)));
+}
+
 int64_t BeatsOf(const Stream& stream, int64_t elements, int64_t port_bytes) {
-  if (stream.element_stride == 0) return 1;
   const int64_t bytes = BytesOf(stream.element);
   if (stream.element_stride == bytes) return CeilDivide(elements * bytes, port_bytes);
-  return elements;
+  return (stream.element_stride == 0 ? 1 : elements) * CeilDivide(bytes, port_bytes);
 }
 
 int64_t GroupFetchCycles(const Instruction& instruction, const Config& config, const Geometry& geometry,
@@ -133,9 +131,6 @@ int64_t WordCycles(const VectorProgram& program, const Config& config, int pass,
   return std::max({int64_t{1}, operand_beats, output_beats});
 }
 
-namespace {
-
-// Places of one axis of a pooling window that lie inside the image.
 int64_t WindowPlaces(int64_t output, int32_t window, int32_t stride, int32_t dilation, int32_t pad, int32_t limit) {
   int64_t inside = 0;
   for (int32_t k = 0; k < window; ++k) {
@@ -144,8 +139,6 @@ int64_t WindowPlaces(int64_t output, int32_t window, int32_t stride, int32_t dil
   }
   return inside;
 }
-
-}  // namespace
 
 int64_t RowCycles(const VectorProgram& program, const Config& config, int pass, int64_t oy, int64_t ox) {
   const Window& w = program.window;

@@ -32,12 +32,16 @@ int64_t SettleCycles(const Instruction& instruction, const Config& config);
 
 // Vector unit. Cycles of the pipeline from operand to output.
 int64_t PipelineDepth(const VectorProgram& program, const Config& config);
+// Whether pass `pass` reads memory operand `operand` for every word.
+bool PassReads(const VectorProgram& program, size_t pass, size_t operand);
 // Whether any stage or pass reads a memory operand.
 bool ReadsMemory(const VectorProgram& program);
 // Cycles of one word with `elements` valid elements in pass `pass`; `window_places` counts the places of operand 0's
 // window inside the image (1 without a window).
 int64_t WordCycles(const VectorProgram& program, const Config& config, int pass, int64_t elements,
                    int64_t window_places);
+// Places of one axis of a pooling window that lie inside the image, for output index `output`.
+int64_t WindowPlaces(int64_t output, int32_t window, int32_t stride, int32_t dilation, int32_t pad, int32_t limit);
 // Cycles of one pass over one row: all words of the row. `oy`, `ox` matter only with a window.
 int64_t RowCycles(const VectorProgram& program, const Config& config, int pass, int64_t oy, int64_t ox);
 // How many rows of a program with several passes go through a pass together: as many as the row buffer and the design
