@@ -2,21 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 
 #include "kiln/frontend/onnx.h"
 #include "kiln/passes/pipeline.h"
 #include "tests/passes/pass_testing.h"
+#include "tests/shared_folder.h"
 
 namespace kiln {
 namespace {
-
-std::filesystem::path SharedFolder() {
-  const char* folder = std::getenv("KILN_SHARED");
-  return folder != nullptr ? folder : "../shared";
-}
 
 int Count(const Graph& graph, Op op) {
   return static_cast<int>(

@@ -9,42 +9,6 @@
 namespace kiln::reference {
 namespace {
 
-// The element types of TensorProto.DataType that Kiln has, by their numbers in the ONNX file format.
-std::optional<ElementType> ElementTypeOfOnnx(int64_t number) {
-  switch (number) {
-    case 1:
-      return ElementType::kFloat32;
-    case 2:
-      return ElementType::kUint8;
-    case 3:
-      return ElementType::kInt8;
-    case 4:
-      return ElementType::kUint16;
-    case 5:
-      return ElementType::kInt16;
-    case 6:
-      return ElementType::kInt32;
-    case 7:
-      return ElementType::kInt64;
-    case 8:
-      return ElementType::kString;
-    case 9:
-      return ElementType::kBool;
-    case 10:
-      return ElementType::kFloat16;
-    case 11:
-      return ElementType::kFloat64;
-    case 12:
-      return ElementType::kUint32;
-    case 13:
-      return ElementType::kUint64;
-    case 16:
-      return ElementType::kBfloat16;
-    default:
-      return std::nullopt;
-  }
-}
-
 // Halves as types of their own, so that one loop serves every pair.
 struct Half {
   uint16_t bits;
@@ -170,7 +134,7 @@ Tensor CastTensor(const Tensor& from, ElementType to) {
 KernelResult CastKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   const int64_t number = call.attributes().Int("to", 0);
-  const std::optional<ElementType> to = ElementTypeOfOnnx(number);
+  const std::optional<ElementType> to = FindElementTypeByOnnxCode(number);
   if (!to.has_value()) {
     return call.Unsupported(fmt::format("attribute 'to' is {}", number), "use a TensorProto.DataType up to BFLOAT16");
   }

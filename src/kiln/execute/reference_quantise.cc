@@ -68,23 +68,16 @@ class ScaleMap {
   int64_t length_ = 1, inner_ = 1, block_size_ = 1, blocks_ = 1;
 };
 
-// The element types of codes that `output_dtype` can name, by their numbers in the ONNX file format.
+// The element type of codes: that of the zero point, else what `output_dtype` names, else uint8.
 StatusOr<ElementType> CodeType(const KernelCall& call) {
-  const int64_t number = call.attributes().Int("output_dtype", 0);
   if (call.Has(2)) return call.operand(2).type();
-  switch (number) {
-    case 0:
-    case 2:
-      return ElementType::kUint8;
-    case 3:
-      return ElementType::kInt8;
-    case 4:
-      return ElementType::kUint16;
-    case 5:
-      return ElementType::kInt16;
-    default:
-      return call.Unsupported(fmt::format("output_dtype is {}", number), "use int8, uint8, int16 or uint16");
+  const int64_t code = call.attributes().Int("output_dtype", 0);
+  if (code == 0) return ElementType::kUint8;
+  const std::optional<ElementType> type = FindElementTypeByOnnxCode(code);
+  if (!type || !IsInteger(*type) || SizeOf(*type) > 2) {
+    return call.Unsupported(fmt::format("output_dtype is {}", code), "use int8, uint8, int16 or uint16");
   }
+  return *type;
 }
 
 // How QONNX operators round, by the attribute rounding_mode; null for an unknown name.

@@ -60,7 +60,7 @@ Status ComposeArgMin(NodeImport& node) {
 
 Status ComposeCastLike(NodeImport& node) {
   if (node.operand(1) == nullptr) return node.Invalid("lacks the operand whose type to take");
-  Attributes attributes = Attrs({{"to", int64_t{OnnxTypeOf(node.operand(1)->element())}}});
+  Attributes attributes = Attrs({{"to", OnnxCodeOf(node.operand(1)->element())}});
   if (node.attributes.Has("saturate")) attributes.Set("saturate", node.attributes.Int("saturate", 1));
   return node.EmitResult(Op::kCast, {node.operand(0)}, attributes);
 }
@@ -115,7 +115,7 @@ Status ComposeEyeLike(NodeImport& node) {
   const std::optional<int64_t> count = CheckedNumElements(*shape);
   if (!count) return node.Refuse("result " + shape->ToString() + " is too large", "");
   KILN_RETURN_IF_ERROR(node.ClaimElements(*count));
-  const int64_t type = node.attributes.Int("dtype", OnnxTypeOf(node.operand(0)->element()));
+  const int64_t type = node.attributes.Int("dtype", OnnxCodeOf(node.operand(0)->element()));
   const int64_t k = node.attributes.Int("k", 0);
   Tensor ones(ElementType::kFloat32, *shape);
   for (int64_t row = 0; row < (*shape)[0]; ++row) {
@@ -143,7 +143,7 @@ Status ComposeHardmax(NodeImport& node) {
   std::iota(positions.begin(), positions.end(), int64_t{0});
   dims[static_cast<size_t>(axis)] = length;
   Value* range = node.Constant("positions", Tensor::Of<int64_t>(Shape(dims), positions));
-  const int64_t type = OnnxTypeOf(node.operand(0)->element());
+  const int64_t type = OnnxCodeOf(node.operand(0)->element());
   KILN_ASSIGN_OR_RETURN(Value * greatest, node.Emit("greatest", Op::kArgMax, {node.operand(0)},
                                                     Attrs({{"axis", int64_t{axis}}, {"keepdims", int64_t{1}}})));
   KILN_ASSIGN_OR_RETURN(Value * mask, node.Emit("mask", Op::kEqual, {range, greatest}));

@@ -182,7 +182,7 @@ void Exporter::SetAttribute(onnx::NodeProto* node, const std::string& name, cons
 
 void Exporter::SetType(const TensorType& type, onnx::TypeProto* proto) {
   auto* tensor = proto->mutable_tensor_type();
-  tensor->set_elem_type(OnnxTypeOf(type.element));
+  tensor->set_elem_type(static_cast<int32_t>(OnnxCodeOf(type.element)));
   if (!type.shape) return;
   auto* shape = tensor->mutable_shape();
   for (int64_t dim : type.shape->dims()) {

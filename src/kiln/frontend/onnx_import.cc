@@ -205,7 +205,7 @@ StatusOr<TensorType> Importer::ReadType(const onnx::TypeProto& type, const std::
     return UnsupportedAt(source_, place, "is not a tensor", "sequences, maps and optionals are not supported");
   }
   const auto& tensor = type.tensor_type();
-  const std::optional<ElementType> element = ElementTypeOfOnnx(tensor.elem_type());
+  const std::optional<ElementType> element = FindElementTypeByOnnxCode(tensor.elem_type());
   if (!element) {
     return UnsupportedAt(source_, place, "element type " + OnnxTypeName(tensor.elem_type()) + " is not supported", "");
   }

@@ -4,32 +4,17 @@
 
 #include <charconv>
 #include <cstring>
+#include <iterator>
 #include <limits>
 
 namespace kiln {
 namespace {
 
-struct TypeRow {
-  int onnx;
-  std::string_view name;
-  std::optional<ElementType> element;
-};
-
-// TensorProto.DataType of onnx.proto; the rows that the installed header may not know yet stand as numbers.
-constexpr TypeRow kTypes[] = {
-    {1, "float", ElementType::kFloat32},   {2, "uint8", ElementType::kUint8},
-    {3, "int8", ElementType::kInt8},       {4, "uint16", ElementType::kUint16},
-    {5, "int16", ElementType::kInt16},     {6, "int32", ElementType::kInt32},
-    {7, "int64", ElementType::kInt64},     {8, "string", ElementType::kString},
-    {9, "bool", ElementType::kBool},       {10, "float16", ElementType::kFloat16},
-    {11, "double", ElementType::kFloat64}, {12, "uint32", ElementType::kUint32},
-    {13, "uint64", ElementType::kUint64},  {14, "complex64", std::nullopt},
-    {15, "complex128", std::nullopt},      {16, "bfloat16", ElementType::kBfloat16},
-    {17, "float8e4m3fn", std::nullopt},    {18, "float8e4m3fnuz", std::nullopt},
-    {19, "float8e5m2", std::nullopt},      {20, "float8e5m2fnuz", std::nullopt},
-    {21, "uint4", std::nullopt},           {22, "int4", std::nullopt},
-    {23, "float4e2m1", std::nullopt},
-};
+// By the numbers of TensorProto.DataType in onnx.proto; the last ones are newer than the installed header may be.
+constexpr std::string_view kTypeNames[] = {
+    "undefined", "float",        "uint8",          "int8",       "uint16",         "int16",  "int32",     "int64",
+    "string",    "bool",         "float16",        "double",     "uint32",         "uint64", "complex64", "complex128",
+    "bfloat16",  "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",  "int4",      "float4e2m1"};
 
 // Below this many bytes a tensor gets storage of its own (aligned, with slack); above it is a view where alignment
 // allows.
@@ -42,7 +27,7 @@ struct Header {
 };
 
 StatusOr<Header> ReadHeader(const onnx::TensorProto& proto, const std::string& source, const std::string& place) {
-  const std::optional<ElementType> element = ElementTypeOfOnnx(proto.data_type());
+  const std::optional<ElementType> element = FindElementTypeByOnnxCode(proto.data_type());
   if (!element) {
     return UnsupportedAt(source, place, "element type " + OnnxTypeName(proto.data_type()) + " is not supported",
                          "convert the tensor to a float or integer type of 8 bits or more");
@@ -202,25 +187,11 @@ void FreeTypedFields(onnx::TensorProto& proto) {
 
 }  // namespace
 
-std::optional<ElementType> ElementTypeOfOnnx(int64_t data_type) {
-  for (const TypeRow& row : kTypes) {
-    if (row.onnx == data_type) return row.element;
-  }
-  return std::nullopt;
-}
-
-int OnnxTypeOf(ElementType type) {
-  for (const TypeRow& row : kTypes) {
-    if (row.element == type) return row.onnx;
-  }
-  return 0;
-}
-
 std::string OnnxTypeName(int64_t data_type) {
-  for (const TypeRow& row : kTypes) {
-    if (row.onnx == data_type) return std::string(row.name);
+  if (data_type < 0 || data_type >= static_cast<int64_t>(std::size(kTypeNames))) {
+    return fmt::format("type {}", data_type);
   }
-  return data_type == 0 ? "undefined" : fmt::format("type {}", data_type);
+  return std::string(kTypeNames[data_type]);
 }
 
 StatusOr<Tensor> TakeTensor(onnx::TensorProto& proto, const std::string& source, const std::string& place,
@@ -287,7 +258,7 @@ StatusOr<Tensor> TakeSparseTensor(onnx::SparseTensorProto& proto, const std::str
 
 void WriteTensor(const Tensor& tensor, const std::string& name, onnx::TensorProto* proto) {
   proto->set_name(name);
-  proto->set_data_type(OnnxTypeOf(tensor.type()));
+  proto->set_data_type(static_cast<int32_t>(OnnxCodeOf(tensor.type())));
   for (int64_t dim : tensor.shape().dims()) proto->add_dims(dim);
   if (tensor.type() == ElementType::kString) {
     for (const std::string& text : tensor.strings()) proto->add_string_data(text);

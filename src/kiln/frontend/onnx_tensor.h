@@ -13,11 +13,8 @@
 
 namespace kiln {
 
-// ONNX's TensorProto.DataType as an element type and back; nullopt for types that Kiln lacks (complex, 8-bit floats,
-// 4-bit integers).
-std::optional<ElementType> ElementTypeOfOnnx(int64_t data_type);
-int OnnxTypeOf(ElementType type);
-// "complex64", "float8e4m3fn", "type 99"; for messages.
+// The name that ONNX gives a TensorProto.DataType, Kiln's own types (ir/element_type.h) and those that it lacks:
+// "float", "complex64", "float8e4m3fn"; "type 99" for a number without one.
 std::string OnnxTypeName(int64_t data_type);
 
 // Converts a tensor and frees the data of `proto` as it goes: large raw data is handed over without a copy.
