@@ -35,8 +35,8 @@ Value* Graph::AddConstant(std::string_view name, Tensor tensor) {
   return value;
 }
 
-Node* Graph::AddNode(Op op, std::string_view name, std::vector<Value*> operands, std::vector<std::string> result_names,
-                     Attributes attributes, Node* before) {
+Node* Graph::AddNode(Op op, std::string_view name, std::vector<Value*> operands,
+                     const std::vector<std::string>& result_names, Attributes attributes, Node* before) {
   const auto place = before != nullptr ? before->self_ : nodes_.end();
   const auto it = nodes_.insert(place, std::make_unique<Node>());
   Node* node = it->get();

@@ -150,8 +150,8 @@ class Graph {
   Value* AddConstant(std::string_view name, Tensor tensor);
   // Appends a node (or inserts it before `before`) with `result_names.size()` results; a null entry in operands means
   // absent. Operands must stand earlier. Result types start unknown: see InferNode in shape_inference.h, or SetType.
-  Node* AddNode(Op op, std::string_view name, std::vector<Value*> operands, std::vector<std::string> result_names,
-                Attributes attributes = {}, Node* before = nullptr);
+  Node* AddNode(Op op, std::string_view name, std::vector<Value*> operands,
+                const std::vector<std::string>& result_names, Attributes attributes = {}, Node* before = nullptr);
   void MarkOutput(Value* value);
   // Makes `value` the i-th output.
   void SetOutput(int i, Value* value);

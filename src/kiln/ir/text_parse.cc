@@ -202,8 +202,8 @@ StatusOr<T> ParseFloat(Scanner& scan, std::string_view text) {
   if (text == "nan") return std::numeric_limits<T>::quiet_NaN();
   T value = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool named = text.find_first_not_of("-") != std::string_view::npos &&
-                     (text[text.find_first_not_of("-")] == 'n' || text[text.find_first_not_of("-")] == 'N');
+  const size_t first = text.find_first_not_of('-');
+  const bool named = first != std::string_view::npos && (text[first] == 'n' || text[first] == 'N');
   if (text.empty() || named || end != text.data() + text.size() || fault != std::errc()) {
     return scan.Expected(fault == std::errc::result_out_of_range ? "a number in range" : "a number");
   }
