@@ -141,6 +141,9 @@ TEST(ShapeInference, MatrixProducts) {
 
 std::vector<Case> NormalisationsCases() {
   return {
+      {"input %x : f32[1x?x6] input %c : f32[2] %y = batch_norm %x, %c, %c, %c, %c", "f32[1x2x6]"},
+      {"input %x : f32[1x?x6] input %c : f32[?] %y = instance_norm %x, %c, %c", "f32[1x?x6]"},
+      {"input %x : f32[1x?x6] input %c : f32[4] %y = instance_norm %x, %c, %c", "f32[1x4x6]"},
       {"input %x : f32[?x3x4x4] input %c : f32[3] %y = batch_norm %x, %c, %c, %c, %c", "f32[?x3x4x4]"},
       {"input %x : f32[2x3x4] input %s : f32[3x4] %y, %m, %d = layer_norm %x, %s {axis=1}",
        "f32[2x3x4], f32[2x1x1], f32[2x1x1]"},

@@ -21,6 +21,19 @@ Status CheckPerChannel(Context& c, int first, int last) {
   return OkStatus();
 }
 
+// The input's shape; where its channels are not known, the per-channel operands [first, last] tell them.
+Status SameShapeWithChannels(Context& c, int first, int last) {
+  KILN_RETURN_IF_ERROR(CheckPerChannel(c, first, last));
+  const Shape* x = c.ShapeOf(0);
+  if (x == nullptr || (*x)[1] >= 0) return SameShape(c);
+  Ints dims = x->dims();
+  for (int i = first; i <= last && dims[1] < 0; ++i) {
+    if (const Shape* list = c.ShapeOf(i)) dims[1] = (*list)[0];
+  }
+  c.SetShape(0, Shape(std::move(dims)));
+  return OkStatus();
+}
+
 Status CheckAxisOfInput(Context& c, int64_t fallback) {
   if (const Shape* x = c.ShapeOf(0)) {
     const auto axis = c.Axis(c.Int("axis", fallback), x->rank());
@@ -33,14 +46,10 @@ Status CheckAxisOfInput(Context& c, int64_t fallback) {
 
 Status InferBatchNormalization(Context& c) {
   if (c.Flag("training_mode", false)) return c.Error("is in training mode", "a network exported for inference");
-  KILN_RETURN_IF_ERROR(CheckPerChannel(c, 1, 4));
-  return SameShape(c);
+  return SameShapeWithChannels(c, 1, 4);
 }
 
-Status InferInstanceNormalization(Context& c) {
-  KILN_RETURN_IF_ERROR(CheckPerChannel(c, 1, 2));
-  return SameShape(c);
-}
+Status InferInstanceNormalization(Context& c) { return SameShapeWithChannels(c, 1, 2); }
 
 Status InferGroupNormalization(Context& c) {
   KILN_RETURN_IF_ERROR(CheckPerChannel(c, 1, 2));
