@@ -113,7 +113,7 @@ Value* NodeImport::Constant(std::string_view suffix, Tensor tensor) {
   return graph_.AddConstant(name + "/" + std::string(suffix), std::move(tensor));
 }
 
-Value* NodeImport::Ints(std::string_view suffix, std::vector<int64_t> values) {
+Value* NodeImport::Ints(std::string_view suffix, const std::vector<int64_t>& values) {
   const Shape shape{static_cast<int64_t>(values.size())};
   return Constant(suffix, Tensor::Of<int64_t>(shape, values));
 }
@@ -158,10 +158,9 @@ Status NodeImport::EmitResult(Op op, std::vector<Value*> emit_operands, Attribut
 }
 
 StatusOr<Node*> NodeImport::Add(Op op, std::string_view node_name, std::vector<Value*> node_operands,
-                                std::vector<std::string> result_names, Attributes node_attributes) {
+                                const std::vector<std::string>& result_names, Attributes node_attributes) {
   while (!node_operands.empty() && node_operands.back() == nullptr) node_operands.pop_back();
-  Node* node =
-      graph_.AddNode(op, node_name, std::move(node_operands), std::move(result_names), std::move(node_attributes));
+  Node* node = graph_.AddNode(op, node_name, std::move(node_operands), result_names, std::move(node_attributes));
   KILN_RETURN_IF_ERROR(InferNode(graph_, *node, known_));
   EvaluateIfKnown(*node, known_);
   return node;

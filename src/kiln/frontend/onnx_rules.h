@@ -48,7 +48,7 @@ class NodeImport {
   Status ClaimElements(int64_t count);
   // A new constant named after the node.
   Value* Constant(std::string_view suffix, Tensor tensor);
-  Value* Ints(std::string_view suffix, std::vector<int64_t> values);  // i64, one axis
+  Value* Ints(std::string_view suffix, const std::vector<int64_t>& values);  // i64, one axis
   // A scalar of the element type of `like`.
   Value* ScalarLike(std::string_view suffix, double value, const Value* like);
 
@@ -65,7 +65,7 @@ class NodeImport {
 
  private:
   StatusOr<Node*> Add(Op op, std::string_view node_name, std::vector<Value*> node_operands,
-                      std::vector<std::string> result_names, Attributes node_attributes);
+                      const std::vector<std::string>& result_names, Attributes node_attributes);
 
   Graph& graph_;
   int opset_;

@@ -620,7 +620,7 @@ class Parser {
     }
     std::vector<std::string> result_names;
     for (const auto& n : names) result_names.push_back(n.value_or(""));
-    Node* node = graph_.AddNode(*op, name, std::move(operands), std::move(result_names), std::move(attributes));
+    Node* node = graph_.AddNode(*op, name, std::move(operands), result_names, std::move(attributes));
     node->set_region(std::move(region));
     for (size_t i = 0; i < names.size(); ++i) {
       if (!names[i].has_value()) graph_.EraseResult(node, static_cast<int>(i));

@@ -127,7 +127,7 @@ size_t Width(std::string_view utf8) {
 }
 
 std::string Shorten(std::string_view text, size_t width) {
-  const std::string clean = CleanUtf8(text);
+  std::string clean = CleanUtf8(text);
   const size_t length = Width(clean);
   if (length <= width) return clean;
   KILN_CHECK(width >= 3);
