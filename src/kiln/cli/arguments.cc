@@ -1,8 +1,13 @@
 #include "kiln/cli/arguments.h"
-#include "kiln/cli/checks.h"
+
+#include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <charconv>
+#include <filesystem>
+
+#include "kiln/cli/checks.h"
+#include "kiln/support/file.h"
 
 namespace kiln::cli {
 
@@ -80,13 +85,26 @@ StatusOr<Shape> ParseShape(const std::string& text, std::string_view option) {
   return ErrorAt("", option, "'" + text + "' is no shape", "write it as 3x32x32");
 }
 
-Status MakeFolderOf(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (path.empty() || folder.empty()) return OkStatus();
+Status CheckOutput(const std::string& path) {
+  if (path.empty() || path == "-") return OkStatus();
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return ErrorAt(path, "", "its folder cannot be made: " + error.message(), "name a file elsewhere");
+  if (std::filesystem::is_directory(path, error)) return ErrorAt(path, "", "is a directory", "name a file");
+  // The nearest folder that is there must let us make the rest.
+  std::filesystem::path folder = std::filesystem::absolute(path, error).parent_path();
+  while (!std::filesystem::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
+  if (!std::filesystem::is_directory(folder, error) || ::access(folder.c_str(), W_OK) != 0) {
+    return ErrorAt(path, "", "its folder cannot be made or written to", "name a file elsewhere");
+  }
   return OkStatus();
+}
+
+Status WriteOutput(const std::string& path, std::string_view bytes) {
+  if (const std::filesystem::path folder = std::filesystem::path(path).parent_path(); !folder.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) return ErrorAt(path, "", "its folder cannot be made: " + error.message(), "name a file elsewhere");
+  }
+  return WriteFile(path, bytes);
 }
 
 }  // namespace kiln::cli

@@ -3,6 +3,7 @@
 #define KILN_CLI_ARGUMENTS_H_
 
 #include <string>
+#include <string_view>
 
 #include "kiln/cli/flow.h"
 
@@ -42,8 +43,13 @@ class QuantiseArguments {
 // "3x32x32". Error: not of that form.
 StatusOr<Shape> ParseShape(const std::string& text, std::string_view option);
 
-// Makes the folder that the output file `path` is to stand in; called before long work, so that it is not in vain.
-Status MakeFolderOf(const std::string& path);
+// Whether the output file `path` ("" and "-" aside) can stand where it is to: its folder is there, or can be made.
+// Called before long work, so that it is not in vain; changes nothing.
+Status CheckOutput(const std::string& path);
+
+// Writes the file and makes the folder that it stands in. Called when there is something to write, so that a command
+// that fails leaves nothing behind.
+Status WriteOutput(const std::string& path, std::string_view bytes);
 
 }  // namespace kiln::cli
 

@@ -6,7 +6,6 @@
 #include "kiln/cli/flow.h"
 #include "kiln/frontend/model.h"
 #include "kiln/ir/text.h"
-#include "kiln/support/file.h"
 
 namespace kiln::cli {
 namespace {
@@ -32,7 +31,7 @@ class ExportCommand final : public Command {
     if (output_ != "-" && extension != ".onnx" && extension != ".kir") {
       return ErrorAt(output_, "", "no known kind of file", "end the name in .onnx or .kir");
     }
-    KILN_RETURN_IF_ERROR(MakeFolderOf(output_));
+    KILN_RETURN_IF_ERROR(CheckOutput(output_));
     KILN_ASSIGN_OR_RETURN(Graph graph, Load());
     if (!quantise_.recipe().empty()) {
       KILN_ASSIGN_OR_RETURN(ImageSettings images, data_.Settings());
@@ -42,8 +41,11 @@ class ExportCommand final : public Command {
       int64_t used = 0;
       KILN_ASSIGN_OR_RETURN(graph, QuantiseNetwork(graph, recipe, calibration, quantise_.images(), &used));
     }
-    if (extension == ".onnx") return ExportOnnx(graph, output_);
-    if (output_ != "-") return WriteFile(output_, PrintGraph(graph));
+    if (extension == ".onnx") {
+      KILN_ASSIGN_OR_RETURN(const std::string bytes, ExportOnnxBytes(graph));
+      return WriteOutput(output_, bytes);
+    }
+    if (output_ != "-") return WriteOutput(output_, PrintGraph(graph));
     context.out << PrintGraph(graph, {.max_listed_elements = 16, .elide_constants = true});
     return OkStatus();
   }

@@ -10,7 +10,6 @@
 #include "kiln/report/chrome_trace.h"
 #include "kiln/report/html.h"
 #include "kiln/report/run_report.h"
-#include "kiln/support/file.h"
 
 namespace kiln::cli {
 namespace {
@@ -94,7 +93,12 @@ class RunCommand final : public Command {
     options.evaluate.run_fp32 = !no_fp32_;
     options.evaluate.chunk = chunk_;
 
-    for (const std::string& path : {json_, html_, trace_}) KILN_RETURN_IF_ERROR(MakeFolderOf(path));
+    for (const std::string& path : {json_, html_, trace_}) KILN_RETURN_IF_ERROR(CheckOutput(path));
+
+    if (!trace_.empty() && (options.evaluate.level == Level::kReference ||
+                            (options.evaluate.level == Level::kFunctional && options.evaluate.cycle_limit == 0))) {
+      return ErrorAt("", "--trace", "this run has no cycles", "run with --cycle-limit 1 or --level cycle");
+    }
 
     std::optional<RunReport> report;
     {
@@ -110,14 +114,14 @@ class RunCommand final : public Command {
       context.out << ToJson(*report);
     } else {
       context.out << ToText(*report, top_);
-      if (!json_.empty()) KILN_RETURN_IF_ERROR(WriteFile(json_, ToJson(*report)));
+      if (!json_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(json_, ToJson(*report)));
     }
     if (!html_.empty()) {
-      KILN_RETURN_IF_ERROR(WriteFile(html_, ToHtml(*report)));
+      KILN_RETURN_IF_ERROR(WriteOutput(html_, ToHtml(*report)));
       if (json_ != "-") context.out << "\nreport       " << html_ << '\n';
     }
     if (!trace_.empty()) {
-      KILN_RETURN_IF_ERROR(WriteFile(trace_, ToChromeTrace(*report->trace, report->kernels)));
+      KILN_RETURN_IF_ERROR(WriteOutput(trace_, ToChromeTrace(*report->trace, report->kernels)));
     }
     if (report->different_images > 0) {
       return absl::InternalError("the cycle level and the functional level differ; this is a fault of Kiln");
