@@ -89,7 +89,8 @@ TEST_P(YamlErrors, OneLineThatNamesFileLineKeyAndRemedy) { EXPECT_EQ(ErrorOf(Get
 INSTANTIATE_TEST_SUITE_P(
     Golden, YamlErrors,
     testing::Values(
-        ErrorCase{"rows: 3\n", "a.yaml: line 1: key 'name' is missing; it has no default"},
+        ErrorCase{"rows: 3\n", "a.yaml: line 1: key 'name' is missing; add it, it has no default"},
+        ErrorCase{"rows: 3\nnmae: a\n", "a.yaml: line 2, key 'nmae': unknown key; did you mean 'name'?"},
         ErrorCase{"name: x\nrows: many\n",
                   "a.yaml: line 2, key 'rows': 'many' is not an integer; a whole number from 1 to 256"},
         ErrorCase{"name: x\nrows: \"3\"\n",

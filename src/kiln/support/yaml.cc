@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <sstream>
 
@@ -33,16 +34,18 @@ struct YamlNode {
 struct YamlState {
   std::string source;
   std::unique_ptr<YamlNode> root;
-  int error_line = 0;
+  int error_rank = 0;
   Status error;
 
-  // Keeps the error that stands first in the file; of two in one line, the one noted first.
-  void Note(int line, const std::string& path, std::string_view fault, std::string_view remedy) {
-    if (!error.ok() && error_line <= line) return;
+  // Keeps the error that stands first in the file; of two in one line, the one noted first. A missing key stands
+  // nowhere and comes last: what looks like one is often a misspelt key further down.
+  void Note(int line, const std::string& path, std::string_view fault, std::string_view remedy, bool missing = false) {
+    const int rank = missing ? std::numeric_limits<int>::max() : line;
+    if (!error.ok() && error_rank <= rank) return;
     const std::string place =
         path.empty() ? fmt::format("line {}", line) : fmt::format("line {}, key '{}'", line, path);
     error = ErrorAt(source, place, fault, remedy);
-    error_line = line;
+    error_rank = rank;
   }
 };
 
@@ -240,7 +243,10 @@ std::vector<std::string> YamlMap::Keys() const { return node_ == nullptr ? std::
 
 void YamlMap::Require(std::initializer_list<std::string_view> keys) const {
   for (std::string_view key : keys) {
-    if (!Has(key)) Fail("", fmt::format("key '{}' is missing", key), "it has no default");
+    if (!Has(key)) {
+      state_->Note(line(), path_, fmt::format("key '{}' is missing", key), "add it, it has no default",
+                   /*missing=*/true);
+    }
   }
 }
 
