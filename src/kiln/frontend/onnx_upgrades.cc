@@ -29,8 +29,8 @@ Status AddTrailingAxes(NodeImport& node, int operand, int first, int rank) {
   if (trailing == 0) return OkStatus();
   std::vector<int64_t> axes;
   for (int i = 0; i < trailing; ++i) axes.push_back(shape.rank() + i);
-  auto aligned = node.Emit(fmt::format("aligned_{}", operand), Op::kUnsqueeze,
-                           {node.operand(operand), node.Ints("axes", std::move(axes))});
+  auto aligned =
+      node.Emit(fmt::format("aligned_{}", operand), Op::kUnsqueeze, {node.operand(operand), node.Ints("axes", axes)});
   if (!aligned.ok()) return aligned.status();
   node.SetOperand(operand, *aligned);
   return OkStatus();
@@ -129,7 +129,7 @@ Status LegacyTileToRepeats(NodeImport& node) {
   KILN_ASSIGN_OR_RETURN(const int at, node.NormaliseAxis(axis->IntAt(0), x->rank()));
   std::vector<int64_t> repeats(static_cast<size_t>(x->rank()), 1);
   repeats[static_cast<size_t>(at)] = tiles->IntAt(0);
-  node.operands = {node.operand(0), node.Ints("repeats", std::move(repeats))};
+  node.operands = {node.operand(0), node.Ints("repeats", repeats)};
   return OkStatus();
 }
 
