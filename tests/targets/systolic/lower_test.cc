@@ -1,6 +1,7 @@
 // Which kernels small graphs become.
 #include "kiln/targets/systolic/lower.h"
 
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kiln/ir/text.h"
@@ -127,6 +128,36 @@ TEST(SystolicLower, RowsBeyondTheRowBufferGoToTheHost) {
 })",
                         config),
               HasSubstr("host softmax (rows of 9 elements; the row buffer holds 8)"));
+}
+
+std::string ProductOf(std::string_view activations, std::string_view weights) {
+  return KernelsOf(fmt::format(R"(graph "t" {{
+  input %x : f32[1x2] quant {}
+  const %w : f32[2x2] quant {} = [0.5, -0.5, 0.25, 0.0]
+  %1 = matmul %x, %w : f32[1x2] Q
+  output %1
+}})",
+                               activations, weights));
+}
+
+TEST(SystolicLower, TheArrayTakesEveryIntegerFormatWhoseCodesFit) {
+  constexpr std::string_view kProduct = "matrix matmul 1x2x2\n";
+  constexpr std::string_view kInt8 = "int8 per_tensor scale=[0.25]";
+  for (const std::string_view activations :
+       {"int2 per_tensor symmetric scale=[0.5]", "uint8 per_tensor scale=[0.1] zero=[7]",
+        "uint4 per_tensor scale=[0.1]", "int8 per_tensor scale=[0.1] zero=[-128]"}) {
+    EXPECT_EQ(ProductOf(activations, kInt8), kProduct) << activations;
+  }
+  for (const std::string_view weights :
+       {"int3 per_tensor symmetric scale=[0.25]", "uint8 per_tensor scale=[0.25] zero=[128]",
+        "uint8 per_channel axis=1 scale=[0.25, 0.5] zero=[3, 255]", "int8 per_tensor scale=[0.25] zero=[-2]",
+        "int16 per_tensor symmetric scale=[0.25]"}) {
+    EXPECT_EQ(ProductOf(kInt8, weights), kProduct) << weights;
+  }
+  EXPECT_THAT(ProductOf("int16 per_tensor symmetric scale=[0.5]", kInt8), HasSubstr("not signed codes of 8 bits"));
+  EXPECT_THAT(ProductOf(kInt8, "int16 per_tensor symmetric scale=[0.0001]"),
+              HasSubstr("weights are int16 with codes that do not fit the array's int8"));
+  EXPECT_THAT(ProductOf(kInt8, "int8 per_tensor scale=[0.001953125] zero=[100]"), HasSubstr("do not fit"));
 }
 
 TEST(SystolicLower, AnnotationsThatTheFamilyCannotHoldAreErrors) {

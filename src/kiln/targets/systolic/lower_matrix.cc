@@ -20,6 +20,7 @@ constexpr int64_t kMaxInstructionsPerKernel = 4096;
 struct ConstantWeights {
   std::span<const float> values;
   std::vector<float> scales;
+  std::vector<int32_t> zero_points;          // as many as scales
   int64_t channel_stride = 0, channels = 1;  // element i belongs to scale (i / channel_stride) % channels
   CodeRange range;
   std::vector<float> inverse;
@@ -27,10 +28,12 @@ struct ConstantWeights {
   size_t ScaleIndex(int64_t element) const {
     return scales.size() == 1 ? 0 : static_cast<size_t>(element / channel_stride % channels);
   }
-  int8_t Code(int64_t element) const {
-    return static_cast<int8_t>(
-        QuantiseToCode(values[static_cast<size_t>(element)], inverse[ScaleIndex(element)], 0, range));
+  // Less the zero point, which the array does not know: scale * Code() is the value.
+  int64_t WideCode(int64_t element) const {
+    const size_t s = ScaleIndex(element);
+    return QuantiseToCode(values[static_cast<size_t>(element)], inverse[s], zero_points[s], range) - zero_points[s];
   }
+  int8_t Code(int64_t element) const { return static_cast<int8_t>(WideCode(element)); }
   float Scale(int64_t element) const { return scales[ScaleIndex(element)]; }
 };
 
@@ -39,15 +42,13 @@ StatusOr<ConstantWeights> ReadWeights(const Value& value, const Config& config) 
   if (!value.quantisation().has_value()) return ToHost("weights are not quantised");
   const Quantisation& q = *value.quantisation();
   const Format& format = q.type.format;
-  if (!format.is_integer() || !format.is_signed || format.bits > config.weight_format.bits) {
+  if (!format.is_integer() || format.bits > 16) {
     return ToHost(fmt::format("weights are {}, the array takes {}", format.name, config.weight_format.name));
-  }
-  if (std::any_of(q.zero_points.begin(), q.zero_points.end(), [](int32_t z) { return z != 0; })) {
-    return ToHost("weights have a zero point");
   }
   ConstantWeights w;
   w.values = value.constant().data<float>();
   w.scales = q.scales;
+  w.zero_points = q.zero_points;
   w.range = CodesOf(format, q.type.symmetric);
   const Shape& shape = value.shape();
   if (q.scales.size() != 1) {
@@ -59,6 +60,19 @@ StatusOr<ConstantWeights> ReadWeights(const Value& value, const Config& config) 
     w.channels = shape[q.axis];
   }
   for (float scale : w.scales) w.inverse.push_back(InverseScale(scale));
+  // Any integer format will do whose codes, less their zero points, the array's element holds: int2 on an array of
+  // int8, or uint8 around 128. Only for zero points or a wider format do the codes themselves decide.
+  const bool has_zero_point =
+      std::any_of(w.zero_points.begin(), w.zero_points.end(), [](int32_t zero) { return zero != 0; });
+  const int64_t least = config.weight_format.min_code(), greatest = config.weight_format.max_code();
+  if (!has_zero_point && w.range.low >= least && w.range.high <= greatest) return w;
+  for (int64_t i = 0; i < std::ssize(w.values); ++i) {
+    const int64_t code = w.WideCode(i);
+    if (code < least || code > greatest) {
+      return ToHost(fmt::format("weights are {} with codes that do not fit the array's {}", format.name,
+                                config.weight_format.name));
+    }
+  }
   return w;
 }
 

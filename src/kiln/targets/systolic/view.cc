@@ -46,10 +46,17 @@ StatusOr<Encoding> EncodingOf(const Value& value) {
   e.high = static_cast<int32_t>(codes.high);
   e.scale = q.scales[0];
   e.zero_point = q.zero_points.empty() ? 0 : q.zero_points[0];
+  if (!format.is_signed && format.bits <= 8) {
+    // The array multiplies signed codes: c and its zero point stand less 2^(bits - 1), which changes no value.
+    const int32_t half = 1 << (format.bits - 1);
+    e.low -= half;
+    e.high -= half;
+    e.zero_point -= half;
+    e.element = Element::kInt8;
+    return e;
+  }
   if (codes.low >= -128 && codes.high <= 127) {
     e.element = Element::kInt8;
-  } else if (codes.low >= 0 && codes.high <= 255) {
-    e.element = Element::kUint8;
   } else {
     e.element = codes.high <= 32767 ? Element::kInt16 : Element::kInt32;
   }

@@ -31,8 +31,10 @@ struct Encoding {
   }
 };
 
-// The encoding that a value's annotation asks for; fp32 without one. Errors name the value: a float format other than
-// fp32, codes wider than 16 bits, scales per channel or per block, an element type that no memory element holds.
+// The encoding that a value's annotation asks for; fp32 without one. Unsigned codes of up to 8 bits stand in a signed
+// byte, less half their range, zero point included: the same values in codes that the array takes. Errors name the
+// value: a float format other than fp32, codes wider than 16 bits, scales per channel or per block, an element type
+// that no memory element holds.
 StatusOr<Encoding> EncodingOf(const Value& value);
 
 struct View {
