@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kiln/ir/random_graph.h"
+#include "kiln/ir/random_quantised_graph.h"
 #include "kiln/passes/pipeline.h"
 #include "tests/passes/pass_testing.h"
 #include "tests/passes/random_patterns.h"
@@ -15,8 +16,13 @@ namespace {
 
 constexpr uint64_t kSeeds = 200;
 
-// Graphs of any operators, and graphs made of what passes look for, by turns.
+// Graphs of any operators, graphs made of what passes look for, and quantised networks, by turns. The latter's scales
+// are powers of two: a value on the other side of a rounding boundary would be no matter of fp32 rounding any more.
 Graph GraphOf(uint64_t seed) {
+  if (seed % 8 == 7) {
+    const auto style = static_cast<QuantisedStyle>(seed / 8 % kQuantisedStyles);
+    return RandomQuantisedGraph(seed, {.style = style, .powers_of_two = true});
+  }
   if (seed % 2 == 1) return RandomPatternGraph(seed);
   RandomGraphOptions options;
   options.allow_nhwc = seed % 6 == 0;
@@ -29,6 +35,11 @@ TEST_P(EveryPass, KeepsItsPromisesOnRandomGraphs) {
   int changed = 0;
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     Graph graph = GraphOf(seed);
+    // There is nothing to spread before others have annotated.
+    if (GetParam() == "spread-annotations") {
+      PassContext context;
+      ASSERT_TRUE(RunPasses(graph, AnnotationPipeline(), context).ok());
+    }
     changed += CheckPass(graph, GetParam(), seed) == Changed::kYes ? 1 : 0;
     if (HasFailure()) FAIL() << "seed " << seed << " before:\n" << Describe(GraphOf(seed));
   }
@@ -54,7 +65,7 @@ TEST(Pipelines, KeepOutputsOnRandomGraphs) {
     Graph graph = GraphOf(seed);
     const Graph original = graph.Clone();
     PassContext context;
-    for (const auto& names : {StandardPipeline(), LayoutPipeline()}) {
+    for (const auto& names : {StandardPipeline(), AnnotationPipeline(), LayoutPipeline()}) {
       const Status status = RunPasses(graph, names, context);
       ASSERT_TRUE(status.ok()) << MessageOf(status) << "\nseed " << seed << " before:\n" << Describe(original);
     }

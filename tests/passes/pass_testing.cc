@@ -12,6 +12,8 @@
 #include "kiln/ir/shape_inference.h"
 #include "kiln/ir/verifier.h"
 #include "kiln/passes/pipeline.h"
+#include "kiln/quantise/quantise.h"
+#include "kiln/quantise/simulate.h"
 
 namespace kiln {
 namespace {
@@ -35,8 +37,14 @@ std::string DescribeAttribute(const Attribute& attribute) {
 
 std::string DescribeValue(const Value* value) {
   if (value == nullptr) return "-";
-  return fmt::format("%{}:{}{}", value->name(), NameOf(value->element()),
-                     value->has_shape() ? "[" + value->shape().ToString() + "]" : "");
+  std::string text = fmt::format("%{}:{}{}", value->name(), NameOf(value->element()),
+                                 value->has_shape() ? "[" + value->shape().ToString() + "]" : "");
+  if (const auto& q = value->quantisation(); q.has_value()) {
+    text += fmt::format(" {} axis {} of {} scales", q->type.format.name, q->axis, q->scales.size());
+    for (const float scale : q->scales) text += fmt::format(" {:a}", scale);
+    for (const int32_t zero : q->zero_points) text += fmt::format(" {}", zero);
+  }
+  return text;
 }
 
 // Small graphs run on plain loops: thousands of tiny graphs are no work for a thread pool.
@@ -67,6 +75,15 @@ StatusOr<std::vector<Tensor>> RunGraph(const Graph& graph, const std::vector<Ten
   std::vector<Tensor> outputs;
   for (const Value* output : graph.outputs()) outputs.push_back(values.at(output));
   return outputs;
+}
+
+// What annotations round is part of what a graph means.
+StatusOr<std::vector<Tensor>> RunAnnotated(const Graph& graph, const std::vector<Tensor>& inputs) {
+  if (const QuantisedCount count = CountQuantised(graph); count.activations + count.weights == 0) {
+    return RunGraph(graph, inputs);
+  }
+  KILN_ASSIGN_OR_RETURN(const Graph simulated, SimulateQuantisation(graph));
+  return RunGraph(simulated, inputs);
 }
 
 }  // namespace
@@ -111,7 +128,7 @@ void ExpectSameOutputs(const Graph& expected, const Graph& actual, uint64_t seed
     sized.SetType(input, {input->element(), Shape(dims)});
   }
   const std::vector<Tensor> inputs = RandomInputs(sized, seed);
-  const auto want = RunGraph(expected, inputs), got = RunGraph(actual, inputs);
+  const auto want = RunAnnotated(expected, inputs), got = RunAnnotated(actual, inputs);
   ASSERT_TRUE(want.ok()) << MessageOf(want.status());
   ASSERT_TRUE(got.ok()) << MessageOf(got.status());
   for (size_t i = 0; i < want->size(); ++i) {

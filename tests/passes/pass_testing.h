@@ -19,7 +19,7 @@ std::string Describe(const Graph& graph);
 Changed CheckPass(Graph& graph, std::string_view pass, uint64_t seed);
 
 // Runs both graphs on the same random inputs and compares the outputs: names, types, and values within 1e-4 of each
-// output's largest magnitude.
+// output's largest magnitude. Annotated values count as rounded (quantise/simulate.h).
 void ExpectSameOutputs(const Graph& expected, const Graph& actual, uint64_t seed);
 
 }  // namespace kiln

@@ -50,15 +50,20 @@ StatusOr<ImageSettings> DataArguments::Settings() const {
 void QuantiseArguments::Declare(CLI::App& app, std::string default_recipe) {
   recipe_ = std::move(default_recipe);
   const auto group = app.add_option_group("Quantisation");
-  group->add_option("--quantise,--quantize", recipe_, "A recipe by name (kiln list recipes) or YAML file")
-      ->type_name("RECIPE")
-      ->capture_default_str();
+  option_ = group
+                ->add_option("--quantise,--quantize", recipe_,
+                             "A recipe by name (kiln list recipes) or YAML file; what the network quantises itself "
+                             "stands, and without this option nothing else is quantised in such a network")
+                ->type_name("RECIPE")
+                ->capture_default_str();
   group->add_option("--calibrate", calibrate_, "Images to calibrate on; default: the first of --data")
       ->type_name("FILE");
   group->add_option("--calibration-images", images_, "How many of them; default: what the recipe says")
       ->type_name("N")
       ->check(IsCount());
 }
+
+bool QuantiseArguments::recipe_given() const { return option_ != nullptr && option_->count() > 0; }
 
 ImageSettings QuantiseArguments::Settings(const ImageSettings& data) const {
   ImageSettings settings;

@@ -9,7 +9,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace kiln::cli {
 
@@ -31,11 +32,13 @@ class QuantiseArguments {
  public:
   void Declare(CLI::App& app, std::string default_recipe);
   const std::string& recipe() const { return recipe_; }
+  bool recipe_given() const;  // and not the default
   int64_t images() const { return images_; }
   // Calibration images, read as `data` is (format and preprocessing); an empty path when --calibrate is not given.
   ImageSettings Settings(const ImageSettings& data) const;
 
  private:
+  const CLI::Option* option_ = nullptr;
   std::string recipe_, calibrate_;
   int64_t images_ = 0;
 };

@@ -51,6 +51,7 @@ class CompileCommand final : public Command {
     options.model = model_;
     options.accelerator = accelerator_;
     options.recipe = quantise_.recipe();
+    options.recipe_given = quantise_.recipe_given();
     options.compile.host_fallback = !no_host_;
     KILN_ASSIGN_OR_RETURN(options.images, data_.Settings());
     options.calibration = quantise_.Settings(options.images);

@@ -6,6 +6,7 @@
 #include "kiln/cli/flow.h"
 #include "kiln/frontend/model.h"
 #include "kiln/ir/text.h"
+#include "kiln/passes/pipeline.h"
 
 namespace kiln::cli {
 namespace {
@@ -17,8 +18,11 @@ class ExportCommand final : public Command {
     app.add_option("-o,--output", output_, "Where to: .onnx, or .kir for IR text; - prints the text without weights")
         ->required()
         ->type_name("FILE");
-    app.add_option("--passes", passes_, "none, clean-up, standard, or layout (standard and then to NHWC)")
-        ->check(CLI::IsMember({"none", "clean-up", "standard", "layout"}).description(""))
+    app.add_option(
+           "--passes", passes_,
+           "none, clean-up, standard, annotated (standard and then quantisers to annotations), or layout (then to "
+           "NHWC)")
+        ->check(CLI::IsMember({"none", "clean-up", "standard", "annotated", "layout"}).description(""))
         ->capture_default_str()
         ->type_name("WHICH");
     data_.Declare(app);
@@ -59,6 +63,10 @@ class ExportCommand final : public Command {
     }
     KILN_ASSIGN_OR_RETURN(Graph network, LoadNetwork(model_));
     if (passes_ == "layout") return LayOut(network);
+    if (passes_ == "annotated") {
+      PassContext context;
+      KILN_RETURN_IF_ERROR(RunPasses(network, AnnotationPipeline(), context));
+    }
     return network;
   }
 

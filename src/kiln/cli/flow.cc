@@ -1,6 +1,9 @@
 #include "kiln/cli/flow.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
 
 #include "kiln/cli/network_summary.h"
 #include "kiln/cli/resources.h"
@@ -122,6 +125,7 @@ StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network)
 StatusOr<Graph> LayOut(const Graph& network) {
   Graph graph = network.Clone();
   PassContext context;
+  KILN_RETURN_IF_ERROR(RunPasses(graph, AnnotationPipeline(), context));
   KILN_RETURN_IF_ERROR(RunPasses(graph, LayoutPipeline(), context));
   return graph;
 }
@@ -177,6 +181,53 @@ void DescribeProgram(const Accelerator& accelerator, const std::filesystem::path
   report->activation_bytes = program.activation_bytes();
 }
 
+namespace {
+
+// The formats of a graph's annotations, each once: "int8, uint8".
+std::string FormatsOf(const Graph& graph) {
+  std::set<std::string> formats;
+  for (const Value* value : graph.Values()) {
+    if (value->quantisation().has_value()) formats.emplace(value->quantisation()->type.format.name);
+  }
+  return fmt::format("{}", fmt::join(formats, ", "));
+}
+
+// The network as the accelerator takes it, annotated: by its own quantisers, and where it has none or --quantise asks,
+// by the recipe. Fills in what the report says about it.
+StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& options, const Recipe& recipe,
+                                      const Images& calibration, RunReport* report) {
+  KILN_ASSIGN_OR_RETURN(Graph laid_out, LayOut(network));
+  const QuantisedCount own = CountQuantised(laid_out);
+  const bool has_own = own.activations + own.weights > 0;
+  const std::string counted = fmt::format("{} activations and {} constants", own.activations, own.weights);
+  if (has_own && !options.recipe_given) {
+    report->quantisation = RunReport::Quantisation{.recipe = "", .calibration = "", .format = FormatsOf(laid_out)};
+    report->notes.push_back(fmt::format(
+        "the network brings its own quantisation, which is used as it is: {} in {}; --quantise adds a recipe for the "
+        "rest",
+        counted, report->quantisation->format));
+    return laid_out;
+  }
+  int64_t used = 0;
+  KILN_ASSIGN_OR_RETURN(Graph quantised,
+                        QuantiseNetwork(laid_out, recipe, calibration, options.calibration_images, &used));
+  report->quantisation =
+      RunReport::Quantisation{.recipe = options.recipe,
+                              .calibration = fmt::format("the first {} images of {}", used, calibration.set->source()),
+                              .format = std::string(recipe.activations.type.format.name)};
+  if (has_own) {
+    report->notes.push_back(
+        recipe.replace_own
+            ? fmt::format("the recipe replaces the quantisation that the network brings: {}", counted)
+            : fmt::format("what the network quantises itself keeps its parameters ({}); the recipe says the rest, or "
+                          "all with own_parameters: replace",
+                          counted));
+  }
+  return quantised;
+}
+
+}  // namespace
+
 StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProgress& progress) {
   // What costs no time to check comes before what does.
   KILN_ASSIGN_OR_RETURN(const auto design_point, cli::FindResource("accelerators", options.accelerator.string()));
@@ -196,15 +247,8 @@ StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProg
   const Images& calibrated_on = calibration.has_value() ? *calibration : images;
 
   if (progress) progress("calibrate", 0, 1);
-  int64_t used = 0;
-  KILN_ASSIGN_OR_RETURN(const Graph laid_out, LayOut(network));
-  KILN_ASSIGN_OR_RETURN(Graph quantised,
-                        QuantiseNetwork(laid_out, recipe, calibrated_on, options.calibration_images, &used));
-  report.quantisation = RunReport::Quantisation{
-      .recipe = options.recipe,
-      .calibration = fmt::format("the first {} images of {}", used, calibrated_on.set->source()),
-      .format = std::string(recipe.activations.type.format.name)};
-  if (!own_calibration && images.set->has_labels()) {
+  KILN_ASSIGN_OR_RETURN(Graph quantised, PrepareForAccelerator(network, options, recipe, calibrated_on, &report));
+  if (!own_calibration && images.set->has_labels() && !report.quantisation->calibration.empty()) {
     report.notes.push_back("calibrated on images that the accuracy is measured on; --calibrate names others");
   }
   if (progress) progress("compile", 0, 1);

@@ -51,7 +51,7 @@ struct Images {
 // Errors: whatever the readers say; a network with more inputs than one; images or labels that do not fit it.
 StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network);
 
-// The network in the order of dimensions that accelerators take: the layout passes run over a copy.
+// The network as accelerators take it: a copy whose quantisers are annotations, in their order of dimensions.
 StatusOr<Graph> LayOut(const Graph& network);
 
 // A recipe by name or path; those that come with Kiln are found by their bare names.
@@ -87,6 +87,7 @@ struct FlowOptions {
   std::filesystem::path accelerator;  // empty only at the reference level
   ImageSettings images;
   std::string recipe = "int8";     // a name or a YAML file
+  bool recipe_given = false;       // asked for: also where the network brings its own quantisation
   ImageSettings calibration;       // path empty: the first of `images`
   int64_t calibration_images = 0;  // 0: the recipe's number
   CompileOptions compile;

@@ -84,6 +84,7 @@ class RunCommand final : public Command {
     if (!data_.given())
       return ErrorAt("", "--data", "no images are named", "give --data FILE, or --random N for noise");
     options.recipe = quantise_.recipe();
+    options.recipe_given = quantise_.recipe_given();
     options.calibration = quantise_.Settings(options.images);
     options.calibration_images = quantise_.images();
     options.compile.host_fallback = !no_host_;

@@ -27,6 +27,7 @@ bool FoldAttributes(Graph& g, Node& root) {
   }
   const Tensor* b = FloatConstant(root.operand(1));
   if (b == nullptr || b->shape().rank() < 2 || root.attributes().size() == 0) return changed;
+  if (root.operand(1)->quantisation().has_value()) return changed;  // codes stand as they are
   Tensor weights = *b;
   if (root.attributes().Int("transpose_b", 0) != 0) {
     Permutation perm;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "kiln/passes/quantiser.h"
 #include "kiln/passes/rewrite.h"
 
 namespace kiln {
@@ -89,9 +90,21 @@ Tensor TransposeTensor(const Tensor& tensor, const Permutation& perm) {
   return result;
 }
 
+namespace {
+
+// Whether the value between two moves is rounded, if at all, as the value before or the value behind is.
+bool RoundsNothing(const Node& inner, const Node& outer) {
+  const std::optional<Quantisation>& between = inner.result()->quantisation();
+  if (!between.has_value()) return true;
+  return between->axis < 0 &&
+         (SameGrid(between, outer.result()->quantisation()) || SameGrid(between, inner.operand(0)->quantisation()));
+}
+
+}  // namespace
+
 bool MergeTransposes(Graph& graph, Node& root) {
   Node* inner = root.op() == Op::kTranspose ? ProducedBy(root.operand(0), Op::kTranspose) : nullptr;
-  if (inner == nullptr || root.operand(0)->quantisation().has_value()) return false;
+  if (inner == nullptr || !RoundsNothing(*inner, root)) return false;
   const auto first = PermutationOf(*inner), second = PermutationOf(root);
   if (!first.has_value() || !second.has_value() || first->size() != second->size()) return false;
   root.attributes().Set("perm", Compose(*first, *second));
@@ -101,7 +114,7 @@ bool MergeTransposes(Graph& graph, Node& root) {
 
 bool MergeReshapes(Graph& graph, Node& root) {
   Node* inner = root.op() == Op::kReshape ? root.operand(0)->producer() : nullptr;
-  if (inner == nullptr || !IsReshape(inner->op()) || root.operand(0)->quantisation().has_value()) return false;
+  if (inner == nullptr || !IsReshape(inner->op()) || !RoundsNothing(*inner, root)) return false;
   const auto target = IntConstant(root.operand(1));
   if (!target.has_value()) return false;
   // A 0 copies a dimension of the operand, which is about to change; it must be spelled out first.

@@ -96,7 +96,10 @@ Value* CopiedOperand(const Graph& graph, const Node& node) {
 StatusOr<Changed> EliminateIdentities::Run(Graph& graph, PassContext&) const {
   return ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
     Value* copied = CopiedOperand(g, root);
-    if (copied != nullptr && CanReplace(g, root.result(), copied)) {
+    // An annotated Identity is a place where the network rounds; other moves of codes are moves.
+    const bool replaces = copied != nullptr && (root.op() == Op::kIdentity ? CanReplace(g, root.result(), copied)
+                                                                           : CanReplaceMove(g, root.result(), copied));
+    if (replaces) {
       Replace(g, root, copied);
       return true;
     }

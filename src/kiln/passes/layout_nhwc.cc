@@ -6,6 +6,7 @@
 #include "kiln/ir/window.h"
 #include "kiln/passes/data_movement.h"
 #include "kiln/passes/layout_sink.h"
+#include "kiln/passes/quantiser.h"
 #include "kiln/passes/rewrite.h"
 
 namespace kiln {
@@ -42,7 +43,7 @@ bool SinkTransposes(Graph& graph) {
       if (MergeTransposes(graph, root)) changed = true;
       if (root.op() == Op::kTranspose) {
         const auto perm = PermutationOf(root);
-        if (perm.has_value() && IsIdentity(*perm) && CanReplace(graph, root.result(), root.operand(0))) {
+        if (perm.has_value() && IsIdentity(*perm) && CanReplaceMove(graph, root.result(), root.operand(0))) {
           Replace(graph, root, root.operand(0));
           changed = true;
         }
@@ -77,10 +78,15 @@ StatusOr<bool> MoveRowsOfWeights(Graph& graph, Node& matmul) {
   const Tensor* weights = FloatConstant(matmul.operand(1));
   const auto perm = PermutationOf(*transpose);
   const Value* x = transpose->operand(0);
-  if (weights == nullptr || weights->shape().rank() != 2 || matmul.operand(1)->quantisation().has_value()) return false;
+  if (weights == nullptr || weights->shape().rank() != 2) return false;
+  const std::optional<Quantisation> annotation = matmul.operand(1)->quantisation();
+  if (annotation.has_value() && (annotation->axis == 0 || annotation->type.scheme == Scheme::kPerBlock)) return false;
   if (!perm.has_value() || perm->size() < 2 || (*perm)[0] != 0 || RankOf(x) != static_cast<int>(perm->size()))
     return false;
-  if (transpose->result()->quantisation().has_value() || reshape->result()->quantisation().has_value()) return false;
+  // Moves between codes of one grid are moves still.
+  for (const Value* moved : {transpose->result(), reshape->result()}) {
+    if (moved->quantisation().has_value() && !SameGrid(moved->quantisation(), x->quantisation())) return false;
+  }
   // The reshape makes [batch, rows] out of [batch, ...]: row r of w belongs to element r of the transposed axes.
   const int64_t rows = weights->shape()[0];
   const std::vector<int64_t> moved = Permute(x->shape(), *perm).dims();
@@ -96,6 +102,7 @@ StatusOr<bool> MoveRowsOfWeights(Graph& graph, Node& matmul) {
   back.push_back(static_cast<int64_t>(view.size()) - 1);
   const Tensor turned = TransposeTensor(weights->Reshaped(Shape(view)), back).Reshaped(weights->shape());
   SetConstantOperand(graph, matmul, 1, turned);
+  matmul.operand(1)->set_quantisation(annotation);
   graph.SetOperand(reshape, 0, transpose->operand(0));
   EraseUpwards(graph, transpose);
   return true;

@@ -173,6 +173,8 @@ std::optional<Plan> PlanFor(Graph& graph, Node& root) {
     return root.info().Has(kBroadcasts) || root.op() == Op::kPRelu ? all({}) : first({});
   }
   switch (root.op()) {
+    case Op::kIdentity:
+      return first({});
     case Op::kConcat: {
       auto plan = PlanAxisAttribute(root, 0);
       return plan.has_value() ? std::optional(all(*plan)) : std::nullopt;
@@ -263,7 +265,8 @@ bool SinkThrough(Graph& graph, Node& root, Node* next) {
     if (comes_lifted(value)) {
       ++lifted;
     } else if (value->is_constant()) {
-      if (value->shape().rank() > kRank || value->quantisation().has_value()) return false;
+      if (value->shape().rank() > kRank) return false;
+      if (value->quantisation().has_value() && value->quantisation()->axis >= 0) return false;
       if (value->element() == ElementType::kString) return false;
       if (root.op() == Op::kConcat && value->shape().rank() != kRank) return false;
     } else {
@@ -291,7 +294,10 @@ bool SinkThrough(Graph& graph, Node& root, Node* next) {
     } else if (value->is_constant()) {
       const Tensor& old = value->constant();
       const Tensor fresh = root.op() == Op::kConcat ? RelaidForConcat(old) : RelaidConstant(old);
-      if (!(fresh == old)) SetConstantOperand(graph, root, i, fresh);
+      if (fresh == old) continue;
+      const std::optional<Quantisation> annotation = value->quantisation();  // one scale sees no layout
+      SetConstantOperand(graph, root, i, fresh);
+      root.operand(i)->set_quantisation(annotation);
     } else {
       graph.SetOperand(&root, i, TransposeBefore(graph, root, value, ToNhwc()));
     }

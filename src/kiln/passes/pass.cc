@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "kiln/passes/annotate_activations.h"
+#include "kiln/passes/annotate_constants.h"
 #include "kiln/passes/canonicalise_arithmetic.h"
 #include "kiln/passes/canonicalise_linear.h"
 #include "kiln/passes/canonicalise_pooling.h"
@@ -12,6 +14,7 @@
 #include "kiln/passes/eliminate_common_subexpressions.h"
 #include "kiln/passes/eliminate_dead_code.h"
 #include "kiln/passes/eliminate_identities.h"
+#include "kiln/passes/expand_integer_operators.h"
 #include "kiln/passes/fold_batch_norm.h"
 #include "kiln/passes/fold_constants.h"
 #include "kiln/passes/fold_pad.h"
@@ -22,6 +25,7 @@
 #include "kiln/passes/recognise_gelu.h"
 #include "kiln/passes/recognise_hard_swish.h"
 #include "kiln/passes/recognise_layer_norm.h"
+#include "kiln/passes/spread_annotations.h"
 
 namespace kiln {
 namespace {

@@ -2,7 +2,8 @@
 // docs/passes.md and one test.
 //
 // What every pass promises (and tests/passes/pass_property_test.cc checks on random graphs):
-//   - outputs keep their names, types and, up to fp32 rounding, their values;
+//   - outputs keep their names, types and, up to fp32 rounding, their values; what an annotation rounds counts as part
+//     of the value (quantise/simulate.h);
 //   - the returned Changed is the truth, and a second run changes nothing;
 //   - nodes keep their names; a node that stands for several carries their names joined by '+'.
 #ifndef KILN_PASSES_PASS_H_

@@ -85,6 +85,19 @@ std::span<const std::string_view> StandardPipeline() {
   return kNames;
 }
 
+std::span<const std::string_view> AnnotationPipeline() {
+  static constexpr auto kNames = std::to_array<std::string_view>({
+      "expand-integer-operators",
+      "annotate-constants",
+      "annotate-activations",
+      // What stood behind a quantiser may be a constant now.
+      "canonicalise-arithmetic",
+      "canonicalise-linear",
+      KILN_CLEAN_UP,
+  });
+  return kNames;
+}
+
 std::span<const std::string_view> LayoutPipeline() {
   static constexpr auto kNames = std::to_array<std::string_view>({
       "layout-nhwc",
@@ -92,6 +105,7 @@ std::span<const std::string_view> LayoutPipeline() {
       "eliminate-identities",
       "eliminate-common-subexpressions",
       "eliminate-dead-code",
+      "spread-annotations",
   });
   return kNames;
 }

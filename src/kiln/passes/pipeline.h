@@ -19,6 +19,9 @@ Status RunPasses(Graph& graph, std::span<const std::string_view> names, PassCont
 std::span<const std::string_view> CleanUpPipeline();
 // Clean-up, batch normalisation folded, patterns recognised, canonical forms (docs/passes.md#canonical-forms).
 std::span<const std::string_view> StandardPipeline();
+// Quantisers of a network that brings its own (QDQ, QOperator, QONNX) to annotations, for accelerators; expects a graph
+// that went through StandardPipeline. The reference level, which knows no annotations, runs the graph before it.
+std::span<const std::string_view> AnnotationPipeline();
 // To NHWC, for accelerators; expects a graph that went through StandardPipeline.
 std::span<const std::string_view> LayoutPipeline();
 

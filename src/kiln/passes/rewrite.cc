@@ -6,6 +6,8 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "kiln/passes/quantiser.h"
+
 namespace kiln {
 namespace {
 
@@ -45,7 +47,11 @@ bool HasOneUse(const Graph& graph, const Value* value) { return value->users().s
 
 bool CanReplace(const Graph& graph, const Value* from, const Value* to) {
   // A value in other codes than its copy is not a copy to the hardware.
-  if (from->quantisation().has_value()) return false;
+  return !from->quantisation().has_value() && CanReplaceMove(graph, from, to);
+}
+
+bool CanReplaceMove(const Graph& graph, const Value* from, const Value* to) {
+  if (from->quantisation().has_value() && !SameGrid(from->quantisation(), to->quantisation())) return false;
   // An output keeps its name, so its name must be free to move to `to`.
   return !IsOutput(graph, from) || (to->producer() != nullptr && !IsOutput(graph, to));
 }
@@ -112,7 +118,7 @@ void SetConstantOperand(Graph& graph, Node& node, int i, Tensor tensor, std::str
 }
 
 void Replace(Graph& graph, Node& node, Value* by) {
-  KILN_CHECK(CanReplace(graph, node.result(), by));
+  KILN_CHECK(CanReplaceMove(graph, node.result(), by));
   graph.ReplaceAllUses(node.result(), by);
   EraseUpwards(graph, &node);
 }

@@ -30,6 +30,8 @@ Node* ProducedBy(const Value* value, Op op);
 bool HasOneUse(const Graph& graph, const Value* value);
 // Whether Replace(graph, node, by) can keep every output name.
 bool CanReplace(const Graph& graph, const Value* from, const Value* to);
+// The same for a move that turns out to move nothing: annotations may stand on both sides where they agree.
+bool CanReplaceMove(const Graph& graph, const Value* from, const Value* to);
 // The constant when `value` is one of fp32, else null.
 const Tensor* FloatConstant(const Value* value);
 // The integers of a constant i64 or i32 tensor; nullopt when it is none.

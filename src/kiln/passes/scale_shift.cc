@@ -81,6 +81,7 @@ int64_t FoldableChannels(const Node& linear) {
   if (!is_conv && linear.op() != Op::kGemm && linear.op() != Op::kMatMul) return 0;
   const Tensor* weights = FloatConstant(linear.operand(1));
   if (weights == nullptr || weights->size() == 0) return 0;
+  if (linear.operand(1)->quantisation().has_value()) return 0;  // their codes stand
   if (is_conv ? weights->shape().rank() < 3 : weights->shape().rank() != 2) return 0;
   const ChannelView view = WeightsOf(linear);
   const int64_t channels = view.channels * view.groups;

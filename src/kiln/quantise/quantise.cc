@@ -25,7 +25,7 @@ Status AnnotateWeights(Graph& graph, const SettingsOfNodes& settings) {
     const std::optional<WeightOperand> weights = WeightsOf(*node);
     if (!weights || settings[node].keep_float) continue;
     Value* value = node->operand(weights->operand);
-    if (value->quantisation()) continue;  // another node with the same use was here
+    if (value->quantisation()) continue;  // the network's own, or another node with the same use was here
     const bool shared_alike = std::all_of(value->users().begin(), value->users().end(), [&](const Node* user) {
       return SameUse(*node, weights->operand, *user, settings);
     });
@@ -49,7 +49,9 @@ Status AnnotateActivations(Graph& graph, const Recipe& recipe, const SettingsOfN
       const SharedValues& group = groups[static_cast<size_t>(i)];
       const ValueRange range = ChooseRange(group.histogram, group.recipe);
       const Quantisation q = PerTensorQuantisation(range.low, range.high, group.recipe.type);
-      for (Value* member : group.members) member->set_quantisation(q);
+      for (Value* member : group.members) {
+        if (!member->quantisation()) member->set_quantisation(q);  // the network's own stand
+      }
     }
   });
   return OkStatus();
@@ -59,7 +61,9 @@ Status AnnotateActivations(Graph& graph, const Recipe& recipe, const SettingsOfN
 
 StatusOr<Graph> Quantise(const Graph& graph, const Recipe& recipe, const CalibrationData& data) {
   Graph quantised = graph.Clone();
-  for (Value* value : quantised.Values()) value->set_quantisation(std::nullopt);
+  if (recipe.replace_own) {
+    for (Value* value : quantised.Values()) value->set_quantisation(std::nullopt);
+  }
   KILN_ASSIGN_OR_RETURN(const SettingsOfNodes settings, SettingsOfNodes::Resolve(quantised, recipe));
   KILN_RETURN_IF_ERROR(AnnotateActivations(quantised, recipe, settings, data));
   KILN_RETURN_IF_ERROR(AnnotateWeights(quantised, settings));

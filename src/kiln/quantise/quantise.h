@@ -15,7 +15,8 @@ namespace kiln {
 //   weights       constant operands of Conv, ConvTranspose, Gemm and MatMul, along their output channels (weights.h). A
 //                 constant that other nodes use in another way, too, is given to the node as one of its own.
 //   biases, and constants of other operators, stay fp32.
-// Annotations that `graph` carries already are replaced.
+// Annotations that `graph` carries already stand, whatever the recipe's formats; `own_parameters: replace` drops them
+// first.
 //   errors  name the value: missing in the calibration data, NaN or infinite; a layer entry that matches no node
 StatusOr<Graph> Quantise(const Graph& graph, const Recipe& recipe, const CalibrationData& data);
 

@@ -85,6 +85,7 @@ StatusOr<Recipe> ReadRecipe(const YamlFile& file, std::string_view source) {
   ReadTensor(root.Map("activations"), false, &recipe.activations);
   ReadTensor(root.Map("weights"), true, &recipe.weights);
   root.Choice<bool>("outputs", &recipe.quantise_outputs, {{"fp32", false}, {"quantised", true}});
+  root.Choice<bool>("own_parameters", &recipe.replace_own, {{"keep", false}, {"replace", true}});
   root.Map("calibration").Int("images", &recipe.calibration_images, 1, 1'000'000);
   for (const YamlMap& map : root.Maps("layers")) recipe.layers.push_back(ReadLayer(map, recipe));
   KILN_RETURN_IF_ERROR(file.Finish());

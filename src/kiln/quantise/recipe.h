@@ -12,6 +12,7 @@
 //     symmetric: true
 //     calibration: min_max
 //   outputs: fp32                 # or quantised: graph outputs are codes, too
+//   own_parameters: keep          # what a network brings itself (QDQ, QONNX) stands; or replace: the recipe decides all
 //   calibration:
 //     images: 256                 # how many of the calibration images to use, from the first
 //   layers:                       # later entries win; each names nodes by one or more of match, operator, position
@@ -84,6 +85,7 @@ struct Recipe {
   TensorRecipe activations;
   TensorRecipe weights;
   bool quantise_outputs = false;
+  bool replace_own = false;  // also annotations that the graph carries already
   int64_t calibration_images = 256;
   std::vector<LayerRecipe> layers;
 };

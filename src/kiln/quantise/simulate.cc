@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "kiln/numerics/quantise.h"
 #include "kiln/quantise/codes.h"
 
 namespace kiln {
@@ -49,14 +50,26 @@ void AppendRounding(Graph& graph, Value* value) {
   const auto constant = [&](std::string_view what, float x) {
     return graph.AddConstant(value->name() + "_" + std::string(what), Tensor::Scalar(x));
   };
+  // QONNX adds the zero point before it rounds, and a tie then goes to another code than here (numerics/quantise.h)
+  // where the zero point is odd: with one, a Clip to the ends of the codes stands before a wider Quant without.
+  const bool clips = q.zero_points[0] != 0;
   Attributes attributes;
-  attributes.Set("signed", int64_t{q.type.format.is_signed});
-  attributes.Set("narrow", int64_t{q.type.symmetric && q.type.format.is_signed});
-  Node* quant = graph.AddNode(
-      Op::kQuant, value->name() + "_quant",
-      {value, constant("scale", q.scales[0]), constant("zero_point", static_cast<float>(q.zero_points[0])),
-       constant("bits", static_cast<float>(q.type.format.bits))},
-      {value->name() + "_rounded"}, std::move(attributes));
+  attributes.Set("signed", int64_t{clips || q.type.format.is_signed});
+  attributes.Set("narrow", int64_t{!clips && q.type.symmetric && q.type.format.is_signed});
+  Value* rounds = value;
+  if (clips) {
+    const CodeRange codes = CodesOf(q.type.format, q.type.symmetric);
+    Node* clip = graph.AddNode(Op::kClip, value->name() + "_clip",
+                               {value, constant("low", DequantiseCode(codes.low, q.scales[0], q.zero_points[0])),
+                                constant("high", DequantiseCode(codes.high, q.scales[0], q.zero_points[0]))},
+                               {value->name() + "_clipped"});
+    graph.SetType(clip->result(), value->type());
+    rounds = clip->result();
+  }
+  Node* quant = graph.AddNode(Op::kQuant, value->name() + "_quant",
+                              {rounds, constant("scale", q.scales[0]), constant("zero_point", 0),
+                               constant("bits", static_cast<float>(q.type.format.bits + (clips ? 2 : 0)))},
+                              {value->name() + "_rounded"}, std::move(attributes));
   Value* rounded = quant->result();
   graph.SetType(rounded, value->type());
   for (Node* user : users) {

@@ -103,8 +103,7 @@ std::string Settings(const RunReport& report) {
     out += Setting("preprocessing", report.data.preprocess);
   }
   if (report.quantisation.has_value()) {
-    out += Setting("quantisation", fmt::format("recipe {}, calibrated on {}", report.quantisation->recipe,
-                                               report.quantisation->calibration));
+    out += Setting("quantisation", report.quantisation->Describe());
   }
   if (report.agreement.has_value()) {
     out +=

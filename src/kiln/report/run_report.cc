@@ -76,6 +76,11 @@ std::string HostTable(const RunReport& report) {
 
 }  // namespace
 
+std::string RunReport::Quantisation::Describe() const {
+  if (recipe.empty()) return "the network's own parameters";
+  return fmt::format("recipe {}, calibrated on {}", recipe, calibration);
+}
+
 std::vector<KernelRow> KernelRows(const RunReport& report) {
   std::vector<KernelRow> rows;
   if (!report.trace.has_value()) return rows;
@@ -131,8 +136,7 @@ std::string ToText(const RunReport& report, int top) {
                                   Thousands(report.data.images), report.data.kind, report.data.preprocess));
   }
   if (report.quantisation.has_value()) {
-    lines.Add("quantised", fmt::format("recipe {}, calibrated on {}", report.quantisation->recipe,
-                                       report.quantisation->calibration));
+    lines.Add("quantised", report.quantisation->Describe());
   }
   for (const std::string& note : report.notes) lines.Add("note", note);
   lines.Blank();

@@ -38,9 +38,10 @@ struct RunReport {
     int64_t images = 0;  // of those in the file
   } data;
   struct Quantisation {
-    std::string recipe;
+    std::string recipe;       // empty: the network's own quantisation, then without calibration
     std::string calibration;  // "the first 200 images of train.gz"
     std::string format;       // "int8", what the quantised network is called in tables
+    std::string Describe() const;
   };
   std::optional<Quantisation> quantisation;
 

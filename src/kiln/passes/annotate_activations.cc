@@ -1,0 +1,112 @@
+#include "kiln/passes/annotate_activations.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "kiln/passes/quantiser.h"
+#include "kiln/passes/rewrite.h"
+
+namespace kiln {
+namespace {
+
+// Formats under which an accelerator rounds as the node does. A codebook's rounding of ties is its own.
+bool CanAnnotate(const std::optional<Quantisation>& q) {
+  return q.has_value() && q->axis < 0 && q->type.format.is_integer();
+}
+
+// The node becomes an Identity that rounds: its result is annotated.
+void BecomeRounding(Graph& graph, Node& root, Value* x, Quantisation annotation) {
+  graph.ReplaceNode(&root, Op::kIdentity, {x}, {});
+  root.result()->set_quantisation(std::move(annotation));
+}
+
+bool TurnQuant(Graph& graph, Node& root) {
+  std::optional<Quantisation> annotation = AnnotationOf(root);
+  if (root.operand(0)->is_constant() || !CanAnnotate(annotation)) return false;
+  BecomeRounding(graph, root, root.operand(0), *std::move(annotation));
+  return true;
+}
+
+bool TurnDequantizeLinear(Graph& graph, Node& root) {
+  std::optional<Quantisation> annotation = AnnotationOf(root);
+  Value* codes = root.operand(0);
+  if (codes->is_constant() || !CanAnnotate(annotation)) return false;
+  Node* quantise = ProducedBy(codes, Op::kQuantizeLinear);
+  if (quantise != nullptr && !quantise->operand(0)->is_constant() && SameGrid(AnnotationOf(*quantise), annotation)) {
+    BecomeRounding(graph, root, quantise->operand(0), *std::move(annotation));
+    EraseUpwards(graph, quantise);
+    return true;
+  }
+  if (root.result()->quantisation().has_value()) return false;
+  root.result()->set_quantisation(std::move(annotation));
+  return true;
+}
+
+bool IsRounding(const Node& node) {
+  return node.op() == Op::kIdentity && node.result()->quantisation().has_value() && !node.operand(0)->is_constant();
+}
+
+// Whether the value's users might run in one kernel with what makes it.
+bool MayBeJoined(const Value& value) {
+  return value.producer() != nullptr && std::any_of(value.users().begin(), value.users().end(),
+                                                    [](const Node* user) { return user->info().Has(kElementwise); });
+}
+
+// Several roundings of one value to one grid become the first of them.
+bool MergeRoundings(Graph& graph) {
+  bool changed = false;
+  std::unordered_map<const Value*, std::vector<Node*>> seen;
+  for (Node* node : graph.NodeList()) {
+    if (!IsRounding(*node)) continue;
+    std::vector<Node*>& earlier = seen[node->operand(0)];
+    const auto same = std::find_if(earlier.begin(), earlier.end(), [&](const Node* other) {
+      return SameGrid(other->result()->quantisation(), node->result()->quantisation()) &&
+             !(IsOutput(graph, node->result()) && IsOutput(graph, other->result()));
+    });
+    if (same == earlier.end()) {
+      earlier.push_back(node);
+      continue;
+    }
+    graph.ReplaceAllUses(node->result(), (*same)->result());
+    (*same)->set_name(JoinNames((*same)->name(), node->name()));
+    graph.EraseNode(node);
+    changed = true;
+  }
+  return changed;
+}
+
+// A rounding whose operand nobody else sees: the operand itself is rounded.
+bool AnnotateOperand(Graph& graph, Node& root) {
+  Value* x = root.operand(0);
+  Value* rounded = root.result();
+  if (!HasOneUse(graph, x)) return false;
+  bool changed = false;
+  if (!x->quantisation().has_value()) {
+    x->set_quantisation(rounded->quantisation());
+    changed = true;
+  }
+  if (!SameGrid(x->quantisation(), rounded->quantisation())) return changed;
+  const bool name_can_move = !IsOutput(graph, rounded) || x->producer() != nullptr;
+  if (!name_can_move || (x->producer() != nullptr && MayBeJoined(*rounded))) return changed;
+  if (x->producer() != nullptr) x->producer()->set_name(JoinNames(x->producer()->name(), root.name()));
+  graph.ReplaceAllUses(rounded, x);
+  graph.EraseNode(&root);
+  return true;
+}
+
+}  // namespace
+
+StatusOr<Changed> AnnotateActivations::Run(Graph& graph, PassContext&) const {
+  KILN_ASSIGN_OR_RETURN(const Changed turned, ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
+                          if (root.op() == Op::kQuant) return TurnQuant(g, root);
+                          return root.op() == Op::kDequantizeLinear && TurnDequantizeLinear(g, root);
+                        }));
+  const bool merged = MergeRoundings(graph);
+  KILN_ASSIGN_OR_RETURN(const Changed annotated, ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
+                          return IsRounding(root) && AnnotateOperand(g, root);
+                        }));
+  return turned == Changed::kYes || merged || annotated == Changed::kYes ? Changed::kYes : Changed::kNo;
+}
+
+}  // namespace kiln

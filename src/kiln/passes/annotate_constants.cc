@@ -1,0 +1,109 @@
+#include "kiln/passes/annotate_constants.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "kiln/execute/reference.h"
+#include "kiln/numerics/quantise.h"
+#include "kiln/passes/data_movement.h"
+#include "kiln/passes/quantiser.h"
+#include "kiln/passes/rewrite.h"
+
+namespace kiln {
+namespace {
+
+// Whether each value, quantised by its annotation and back, is the same bits.
+bool ComesBack(const Tensor& values, const Quantisation& q) {
+  if (!q.type.format.is_integer()) return true;  // a codebook's own values: see AnnotationOf
+  int64_t inner = 1;
+  for (int axis = q.axis + 1; q.axis >= 0 && axis < values.shape().rank(); ++axis) inner *= values.shape()[axis];
+  const CodeRange range = CodesOf(q.type.format, q.type.symmetric);
+  for (int64_t i = 0; i < values.size(); ++i) {
+    const auto at = q.axis < 0 ? size_t{0} : static_cast<size_t>(i / inner % std::ssize(q.scales));
+    const float value = values.data<float>()[static_cast<size_t>(i)];
+    const int64_t code = QuantiseToCode(value, InverseScale(q.scales[at]), q.zero_points[at], range);
+    const float back = DequantiseCode(code, q.scales[at], q.zero_points[at]);
+    if (!(back == value)) return false;  // NaN and infinity, too
+  }
+  return true;
+}
+
+// The constant takes the place, and the name, of the node's result.
+void ReplaceByConstant(Graph& graph, Node& root, Tensor tensor, std::optional<Quantisation> annotation) {
+  const std::string name = root.result()->name();
+  graph.Rename(root.result(), name + ".computed");
+  Value* constant = graph.AddConstant(name, std::move(tensor));
+  constant->set_quantisation(std::move(annotation));
+  graph.ReplaceAllUses(root.result(), constant);
+  EraseUpwards(graph, &root);
+}
+
+bool IsConstantNode(const Graph& graph, const Node& root) {
+  const auto is_constant = [](const Value* operand) { return operand == nullptr || operand->is_constant(); };
+  return root.num_results() == 1 && !IsOutput(graph, root.result()) && !root.result()->quantisation().has_value() &&
+         std::all_of(root.operands().begin(), root.operands().end(), is_constant);
+}
+
+std::optional<Tensor> ValueOf(const Node& root) {
+  std::vector<const Tensor*> operands;
+  for (const Value* operand : root.operands()) operands.push_back(operand == nullptr ? nullptr : &operand->constant());
+  auto results = EvaluateNode(root, operands);
+  return results.ok() ? std::optional((*results)[0]) : std::nullopt;
+}
+
+bool FoldQuantiser(Graph& graph, Node& root) {
+  const bool plain = root.op() == Op::kQuantizeLinear ||
+                     (root.op() == Op::kDequantizeLinear && root.operand(0)->element() == ElementType::kInt32);
+  std::optional<Quantisation> annotation = plain ? std::nullopt : AnnotationOf(root);
+  if (!plain && !annotation.has_value()) return false;
+  std::optional<Tensor> value = ValueOf(root);
+  if (!value.has_value() || (annotation.has_value() && !ComesBack(*value, *annotation))) return false;
+  ReplaceByConstant(graph, root, *std::move(value), std::move(annotation));
+  return true;
+}
+
+// A move of an annotated constant; nullopt when the annotation's axis is lost in it.
+std::optional<Quantisation> MovedAnnotation(const Node& root) {
+  const std::optional<Quantisation>& q = root.operand(0)->quantisation();
+  if (!q.has_value() || q->type.scheme == Scheme::kPerBlock) return std::nullopt;
+  if (q->axis < 0) return IsReshape(root.op()) || root.op() == Op::kTranspose ? q : std::nullopt;
+  const auto perm = root.op() == Op::kTranspose ? PermutationOf(root) : std::nullopt;
+  if (!perm.has_value()) return std::nullopt;
+  Quantisation moved = *q;
+  moved.axis = static_cast<int>(std::find(perm->begin(), perm->end(), q->axis) - perm->begin());
+  return moved;
+}
+
+bool FoldMove(Graph& graph, Node& root) {
+  std::optional<Quantisation> annotation = MovedAnnotation(root);
+  if (!annotation.has_value()) return false;
+  std::optional<Tensor> value = ValueOf(root);
+  if (!value.has_value()) return false;
+  ReplaceByConstant(graph, root, *std::move(value), std::move(annotation));
+  return true;
+}
+
+}  // namespace
+
+StatusOr<Changed> AnnotateConstants::Run(Graph& graph, PassContext&) const {
+  return ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
+    if (root.num_operands() == 0 || !IsConstantNode(g, root)) return false;
+    switch (root.op()) {
+      case Op::kQuantizeLinear:
+      case Op::kDequantizeLinear:
+      case Op::kQuant:
+      case Op::kBipolarQuant:
+        return FoldQuantiser(g, root);
+      case Op::kTranspose:
+      case Op::kReshape:
+      case Op::kFlatten:
+      case Op::kSqueeze:
+      case Op::kUnsqueeze:
+        return FoldMove(g, root);
+      default:
+        return false;
+    }
+  });
+}
+
+}  // namespace kiln

@@ -1,0 +1,28 @@
+// Nodes that quantise, read as annotations.
+#ifndef KILN_PASSES_QUANTISER_H_
+#define KILN_PASSES_QUANTISER_H_
+
+#include <optional>
+
+#include "kiln/ir/graph.h"
+
+namespace kiln {
+
+// The annotation that says what a node does to the values that pass through it, with exactly the node's parameters.
+//   QuantizeLinear, DequantizeLinear   int8, uint8, int16 or uint16 by the element type of the codes; all codes are
+//   used Quant                              int<N> or uint<N> of the bit width; narrow, signed: symmetric (-max to max)
+//   BipolarQuant                       binary, where there is such a format
+// nullopt where no annotation says it, and the node has to stay:
+//   parameters that are not constant, scales that are not fp32, positive, finite and with a finite inverse
+//   scales per block, or along more than one axis; more zero points than scales
+//   Quant: a width that is no whole number from 1 to 16, a rounding mode other than ROUND, a zero point that is no
+//   code, narrow without sign or with a zero point
+std::optional<Quantisation> AnnotationOf(const Node& quantiser);
+
+// The same codes for the same values.
+bool SameGrid(const Quantisation& a, const Quantisation& b);
+bool SameGrid(const std::optional<Quantisation>& a, const std::optional<Quantisation>& b);
+
+}  // namespace kiln
+
+#endif  // KILN_PASSES_QUANTISER_H_

@@ -1,0 +1,98 @@
+#include "kiln/passes/spread_annotations.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "kiln/passes/quantiser.h"
+#include "kiln/passes/rewrite.h"
+
+namespace kiln {
+namespace {
+
+bool FillsWithZero(const Node& pad) {
+  const Value* fill = pad.operand(2);
+  if (pad.attributes().String("mode", "constant") != "constant" || fill == nullptr) return true;
+  return ScalarConstant(fill) == 0.0;
+}
+
+// Whether every element of the results is an element of the data operands, or zero, and which elements are picked does
+// not change when they are rounded first.
+bool Picks(const Node& node) {
+  switch (node.op()) {
+    case Op::kPad:
+      return FillsWithZero(node);
+    case Op::kMaxPool:
+    case Op::kGlobalMaxPool:
+    case Op::kReduceMax:
+    case Op::kReduceMin:
+      return node.num_results() == 1;
+    case Op::kResize:
+      return node.attributes().String("mode", "nearest") == "nearest";
+    default:
+      return node.info().Has(kMovesData);
+  }
+}
+
+std::vector<Value*> DataOperands(const Node& node) {
+  if (node.op() == Op::kConcat) return node.operands();
+  return {node.operand(0)};
+}
+
+// Codes that hold zero, one scale.
+bool CanSpread(const std::optional<Quantisation>& q) {
+  return q.has_value() && q->axis < 0 && q->type.format.is_integer() && q->type.scheme == Scheme::kPerTensor;
+}
+
+bool CanTake(const Graph& graph, const Value* value) {
+  return value != nullptr && !value->is_constant() && value->element() == ElementType::kFloat32 &&
+         !value->quantisation().has_value() && !IsOutput(graph, value);
+}
+
+bool SpreadForward(const Graph& graph, const Node& node) {
+  if (!Picks(node) && node.op() != Op::kRelu) return false;
+  const std::vector<Value*> operands = DataOperands(node);
+  const std::optional<Quantisation>& q = operands[0]->quantisation();
+  if (!CanSpread(q) || !std::all_of(operands.begin(), operands.end(),
+                                    [&](const Value* operand) { return SameGrid(operand->quantisation(), q); })) {
+    return false;
+  }
+  bool changed = false;
+  for (Value* result : node.results()) {
+    if (!CanTake(graph, result)) continue;
+    result->set_quantisation(q);
+    changed = true;
+  }
+  return changed;
+}
+
+bool SpreadBack(const Graph& graph, const Node& node) {
+  if (!Picks(node) || node.num_results() != 1 || !CanSpread(node.result()->quantisation())) return false;
+  const std::vector<Value*> operands = DataOperands(node);
+  const bool all = std::all_of(operands.begin(), operands.end(), [&](const Value* operand) {
+    return SameGrid(operand->quantisation(), node.result()->quantisation()) ||
+           (CanTake(graph, operand) && operand->users().size() == 1);
+  });
+  if (!all) return false;
+  bool changed = false;
+  for (Value* operand : operands) {
+    if (!CanTake(graph, operand)) continue;
+    operand->set_quantisation(node.result()->quantisation());
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace
+
+StatusOr<Changed> SpreadAnnotations::Run(Graph& graph, PassContext&) const {
+  bool any = false;
+  const std::vector<Node*> nodes = graph.NodeList();
+  for (bool changed = true; changed; any |= changed) {
+    changed = false;
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) changed |= SpreadBack(graph, **node);
+    for (const Node* node : nodes) changed |= SpreadForward(graph, *node);
+  }
+  return any ? Changed::kYes : Changed::kNo;
+}
+
+}  // namespace kiln
