@@ -1,0 +1,121 @@
+// Networks that bring their own quantisation, on the array: the codes they mean, and nothing on the host.
+#include <cmath>
+#include <filesystem>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kiln/execute/reference.h"
+#include "kiln/frontend/model.h"
+#include "kiln/ir/random_graph.h"
+#include "kiln/ir/random_quantised_graph.h"
+#include "kiln/ir/text.h"
+#include "kiln/passes/pipeline.h"
+#include "kiln/quantise/simulate.h"
+#include "kiln/targets/systolic/cycle.h"
+#include "kiln/targets/systolic/functional.h"
+#include "tests/targets/systolic/compiled.h"
+
+namespace kiln::systolic {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Graph Annotated(const Graph& graph) {
+  Graph annotated = graph.Clone();
+  PassContext context;
+  for (const auto& pipeline : {StandardPipeline(), AnnotationPipeline(), LayoutPipeline()}) {
+    const Status status = RunPasses(annotated, pipeline, context);
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  return annotated;
+}
+
+std::vector<float> ReferenceOf(const Graph& graph, const std::vector<Tensor>& inputs) {
+  const auto executor = ReferenceExecutor::Create(graph);
+  EXPECT_TRUE(executor.ok()) << executor.status();
+  const auto outputs = (*executor)->Run(inputs);
+  EXPECT_TRUE(outputs.ok()) << outputs.status();
+  return (*outputs)[0].ToFloats();
+}
+
+// The outputs of the functional level; the cycle level gives the same codes.
+std::vector<float> OnTheArray(const Graph& annotated, const std::vector<Tensor>& inputs) {
+  const auto program = CompileFor(annotated, SquareConfig(8));
+  EXPECT_TRUE(program.ok()) << program.status();
+  EXPECT_THAT(KernelList(**program), Not(HasSubstr("host"))) << PrintGraph(annotated);
+  const auto result = RunFunctional(**program, Batch{inputs}, RunOptions{});
+  EXPECT_TRUE(result.ok()) << result.status();
+  const auto cycle = RunCycle(**program, Batch{inputs}, RunOptions{});
+  EXPECT_TRUE(cycle.ok()) << cycle.status();
+  EXPECT_TRUE(result->codes == cycle->codes);
+  return result->outputs[0].ToFloats();
+}
+
+class SystolicOwnQuantisation : public testing::TestWithParam<QuantisedStyle> {};
+
+// Scales of powers of two: nothing rounds but the quantisers, and the array gives the reference level's very values.
+TEST_P(SystolicOwnQuantisation, PowersOfTwoAreExact) {
+  for (uint64_t seed = 0; seed < 25; ++seed) {
+    const Graph graph = RandomQuantisedGraph(seed, {.style = GetParam(), .powers_of_two = true});
+    const std::vector<Tensor> inputs = RandomInputs(graph, seed);
+    const Graph annotated = Annotated(graph);
+    ASSERT_EQ(OnTheArray(annotated, inputs), ReferenceOf(graph, inputs)) << "seed " << seed << "\n"
+                                                                         << PrintGraph(annotated);
+    if (HasFailure()) return;
+  }
+}
+
+// Any scales: a quotient by a scale is a product with its inverse here, and sums of products are scaled once, so that
+// a value next to a rounding boundary may fall on its other side. That is one code where one layer makes it.
+TEST_P(SystolicOwnQuantisation, OneLayerIsWithinOneCode) {
+  int64_t elements = 0, different = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const Graph graph = RandomQuantisedGraph(seed, {.style = GetParam(), .stages = 0});
+    const Graph annotated = Annotated(graph);
+    const auto& q = annotated.outputs()[0]->quantisation();
+    if (!q.has_value()) continue;
+    const std::vector<Tensor> inputs = RandomInputs(graph, seed);
+    const StatusOr<Graph> simulated = SimulateQuantisation(annotated);
+    ASSERT_TRUE(simulated.ok()) << simulated.status();
+    const std::vector<float> own = ReferenceOf(graph, inputs), simulation = ReferenceOf(*simulated, inputs),
+                             array = OnTheArray(annotated, inputs);
+    for (size_t i = 0; i < own.size(); ++i, ++elements) {
+      EXPECT_LE(std::abs(std::round((array[i] - simulation[i]) / q->scales[0])), 1) << "seed " << seed;
+      EXPECT_LE(std::abs(std::round((simulation[i] - own[i]) / q->scales[0])), 1) << "seed " << seed;
+      different += array[i] != own[i] ? 1 : 0;
+    }
+  }
+  EXPECT_GE(elements, 50);
+  EXPECT_LE(different, elements / 50);  // such values are rare
+}
+
+INSTANTIATE_TEST_SUITE_P(Styles, SystolicOwnQuantisation,
+                         testing::Values(QuantisedStyle::kQdq, QuantisedStyle::kQOperator, QuantisedStyle::kQonnx),
+                         [](const auto& info) {
+                           return info.param == QuantisedStyle::kQdq         ? "qdq"
+                                  : info.param == QuantisedStyle::kQOperator ? "qoperator"
+                                                                             : "qonnx";
+                         });
+
+// The 2-bit network: every scale is 1, so that reference level, simulation and array agree in every bit.
+TEST(SystolicOwnQuantisation, TheTwoBitNetworkIsExact) {
+  const std::string path = SharedFolder() + "/models/tfc_2w2a_mnist_qonnx.onnx";
+  if (SharedFolder().empty() || !std::filesystem::exists(path)) GTEST_SKIP() << "no shared models (KILN_SHARED)";
+  auto graph = LoadModel(path);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  PassContext context;  // which turn its divisions by constants into products
+  ASSERT_TRUE(RunPasses(*graph, StandardPipeline(), context).ok());
+  const Graph annotated = Annotated(*graph);
+  const auto simulated = SimulateQuantisation(annotated);
+  ASSERT_TRUE(simulated.ok()) << simulated.status();
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const std::vector<Tensor> inputs = RandomInputs(*graph, seed);
+    const std::vector<float> own = ReferenceOf(*graph, inputs);
+    EXPECT_EQ(ReferenceOf(*simulated, inputs), own);
+    EXPECT_EQ(OnTheArray(annotated, inputs), own);
+  }
+}
+
+}  // namespace
+}  // namespace kiln::systolic
