@@ -25,6 +25,12 @@ class ExportCommand final : public Command {
         ->check(CLI::IsMember({"none", "clean-up", "standard", "annotated", "layout"}).description(""))
         ->capture_default_str()
         ->type_name("WHICH");
+    app.add_option("--quantisers", quantisers_,
+                   "How annotations are written to ONNX: qdq (QuantizeLinear, DequantizeLinear) or qonnx (Quant, which "
+                   "says every bit width)")
+        ->check(CLI::IsMember({"qdq", "qonnx"}).description(""))
+        ->capture_default_str()
+        ->type_name("WHICH");
     data_.Declare(app);
     quantise_.Declare(app, "");
     app.footer("Example:\n  kiln export models/demo_fashion_mnist.onnx -o demo.kir --passes standard");
@@ -46,7 +52,9 @@ class ExportCommand final : public Command {
       KILN_ASSIGN_OR_RETURN(graph, QuantiseNetwork(graph, recipe, calibration, quantise_.images(), &used));
     }
     if (extension == ".onnx") {
-      KILN_ASSIGN_OR_RETURN(const std::string bytes, ExportOnnxBytes(graph));
+      KILN_ASSIGN_OR_RETURN(
+          const std::string bytes,
+          ExportOnnxBytes(graph, {.quantisers = quantisers_ == "qonnx" ? Quantisers::kQonnx : Quantisers::kQdq}));
       return WriteOutput(output_, bytes);
     }
     if (output_ != "-") return WriteOutput(output_, PrintGraph(graph));
@@ -72,6 +80,7 @@ class ExportCommand final : public Command {
 
   std::string model_, output_;
   std::string passes_ = "clean-up";
+  std::string quantisers_ = "qdq";
   DataArguments data_;
   QuantiseArguments quantise_;
 };

@@ -47,16 +47,29 @@ StatusOr<Graph> ImportOnnx(const std::filesystem::path& path, const ImportOption
 StatusOr<Graph> ImportOnnxBytes(std::string_view bytes, const std::string& source, const std::filesystem::path& folder,
                                 const ImportOptions& options = {});
 
+// How annotations are written.
+enum class Quantisers : uint8_t {
+  kQdq,    // QuantizeLinear and DequantizeLinear, which most tools know
+  kQonnx,  // QONNX's Quant, which says every width up to 16 bits and whether it is narrow
+};
+
+struct ExportOptions {
+  Quantisers quantisers = Quantisers::kQdq;
+};
+
 // Writes the graph as a model of opset kOnnxOpset. Where Kiln's operators know more than ONNX's, nodes are added:
 // Transposes round operators in layout "nhwc", Transpose and Mul for MatMul's transpose_b and alpha. A value annotated
 // with an integer quantisation of up to 16 bits passes through QuantizeLinear and DequantizeLinear, so that other tools
 // compute the quantised network: Clip stands before them where the codes are fewer than those of ONNX's 8 or 16 bits,
-// and constants (up to 32 bits) are stored as codes with a DequantizeLinear after them. Float annotations (fp32, fp16,
+// and constants (up to 32 bits) are stored as codes with a DequantizeLinear after them. Imported and annotated again
+// (AnnotationPipeline in passes/pipeline.h), int8, uint8, int16 and uint16 that use all their codes have exactly the
+// parameters they had. With Quantisers::kQonnx a value of up to 16 bits passes through a Quant instead, a constant as
+// the values of its codes, and that holds for every integer format. Float annotations (fp32, fp16,
 // bf16) have no form in ONNX's operators and are left out.
 //   errors  an annotation that ONNX cannot express (per-block scales, activations of 32 bits, activations with fewer
 //           codes than 8 or 16 bits and a scale a channel); a MatMul of unknown rank with transpose_b
-Status ExportOnnx(const Graph& graph, const std::filesystem::path& path);
-StatusOr<std::string> ExportOnnxBytes(const Graph& graph);
+Status ExportOnnx(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options = {});
+StatusOr<std::string> ExportOnnxBytes(const Graph& graph, const ExportOptions& options = {});
 
 // A single tensor in ONNX's TensorProto encoding, as the .pb files of model test data hold.
 StatusOr<Tensor> ImportOnnxTensor(std::string_view bytes, const std::string& source);

@@ -47,9 +47,22 @@ Tensor CodeTensor(ElementType storage, Shape shape, const std::vector<int64_t>& 
   return tensor;
 }
 
+constexpr int kMostQuantBits = 16;
+
+// Calls visit(element, index of its scale) for all elements in row-major order.
+template <typename Visit>
+void ForEachChannel(const Shape& shape, const Quantisation& q, const Visit& visit) {
+  int64_t inner = 1;
+  for (int axis = q.axis + 1; q.axis >= 0 && axis < shape.rank(); ++axis) inner *= shape[axis];
+  const auto channels = static_cast<int64_t>(q.scales.size());
+  const int64_t size = shape.NumElements();
+  for (int64_t i = 0; i < size; ++i) visit(i, static_cast<size_t>(i / inner % channels));
+}
+
 class Exporter {
  public:
-  explicit Exporter(const Graph& graph) : graph_(graph), proto_(*model_.mutable_graph()) {}
+  Exporter(const Graph& graph, const ExportOptions& options)
+      : graph_(graph), options_(options), proto_(*model_.mutable_graph()) {}
 
   StatusOr<std::string> Run();
 
@@ -60,6 +73,8 @@ class Exporter {
   Status AddQuantisation(const Value& value);
   Status QuantiseConstant(const Value& value, const Quantisation& q, ElementType storage);
   Status QuantiseActivation(const Value& value, const Quantisation& q, ElementType storage);
+  // Through a Quant of QONNX.
+  void QuantiseInQonnx(const Value& value, const Quantisation& q);
   void AddOutputs();
 
   // The name that users of a value read, and the one that its definition writes; they differ where nodes stand between.
@@ -79,6 +94,7 @@ class Exporter {
   Status CannotExpress(const Value& value, std::string_view why) const;
 
   const Graph& graph_;
+  const ExportOptions& options_;
   onnx::ModelProto model_;
   onnx::GraphProto& proto_;
   std::set<std::string> names_;
@@ -377,25 +393,56 @@ Status Exporter::AddQuantisation(const Value& value) {
                                q.zero_points.size(), q.axis),
                    "one of each, or one of each per index of the axis");
   }
+  if (options_.quantisers == Quantisers::kQonnx && q.type.format.bits <= kMostQuantBits) {
+    QuantiseInQonnx(value, q);
+    return OkStatus();
+  }
   return value.is_constant() ? QuantiseConstant(value, q, *storage) : QuantiseActivation(value, q, *storage);
+}
+
+void Exporter::QuantiseInQonnx(const Value& value, const Quantisation& q) {
+  std::string real = ReadName(value);
+  if (value.is_constant()) {
+    // The values of the codes, so that no reader rounds them otherwise.
+    Tensor values = value.constant().Clone();
+    const CodeRange range = CodesOf(q.type.format, q.type.symmetric);
+    ForEachChannel(values.shape(), q, [&](int64_t element, size_t channel) {
+      float& x = values.data<float>()[static_cast<size_t>(element)];
+      const int64_t code = QuantiseToCode(x, InverseScale(q.scales[channel]), q.zero_points[channel], range);
+      x = DequantiseCode(code, q.scales[channel], q.zero_points[channel]);
+    });
+    real = FreshName(value.name() + "/real");
+    Initialiser(real, values);
+  }
+  std::vector<int64_t> dims;
+  if (q.axis >= 0) {
+    dims.assign(static_cast<size_t>(value.shape().rank()), 1);
+    dims[static_cast<size_t>(q.axis)] = static_cast<int64_t>(q.scales.size());
+  }
+  const std::string scale = FreshName(value.name() + "/scale"), zero = FreshName(value.name() + "/zero_point"),
+                    bits = FreshName(value.name() + "/bits");
+  Initialiser(scale, Tensor::Of<float>(Shape(dims), q.scales));
+  Initialiser(zero, Tensor::Of<float>(Shape(dims), std::vector<float>(q.zero_points.begin(), q.zero_points.end())));
+  Initialiser(bits, Tensor::Scalar(static_cast<float>(q.type.format.bits)));
+  const std::string result = value.is_input() ? FreshName(value.name() + "/quantised") : value.name();
+  onnx::NodeProto* node = Emit("Quant", result, {real, scale, zero, bits}, {result});
+  node->set_domain(std::string(InfoOf(Op::kQuant).onnx_domain));
+  SetAttribute(node, "signed", int64_t{q.type.format.is_signed});
+  SetAttribute(node, "narrow", int64_t{q.type.symmetric && q.type.format.is_signed});
+  SetAttribute(node, "rounding_mode", std::string("ROUND"));
+  uses_qonnx_ = true;
+  read_names_[&value] = result;
 }
 
 Status Exporter::QuantiseConstant(const Value& value, const Quantisation& q, ElementType storage) {
   const CodeRange range = CodesOf(q.type.format, q.type.symmetric);
   const Tensor& tensor = value.constant();
-  std::vector<float> inverse;
-  for (float scale : q.scales) inverse.push_back(InverseScale(scale));
-  int64_t inner = 1;
-  if (q.axis >= 0) {
-    for (int axis = q.axis + 1; axis < tensor.shape().rank(); ++axis) inner *= tensor.shape()[axis];
-  }
-  const int64_t channels = static_cast<int64_t>(q.scales.size());
   std::vector<int64_t> codes(static_cast<size_t>(tensor.size()));
-  for (int64_t i = 0; i < tensor.size(); ++i) {
-    const size_t channel = static_cast<size_t>(i / inner % channels);
-    codes[static_cast<size_t>(i)] =
-        QuantiseToCode(tensor.data<float>()[static_cast<size_t>(i)], inverse[channel], q.zero_points[channel], range);
-  }
+  ForEachChannel(tensor.shape(), q, [&](int64_t element, size_t channel) {
+    const float x = tensor.data<float>()[static_cast<size_t>(element)];
+    codes[static_cast<size_t>(element)] =
+        QuantiseToCode(x, InverseScale(q.scales[channel]), q.zero_points[channel], range);
+  });
   const std::string code_name = FreshName(value.name() + "/codes");
   Initialiser(code_name, CodeTensor(storage, tensor.shape(), codes));
   const auto [scale, zero_point] = ScaleAndZeroPoint(value, q, storage);
@@ -438,10 +485,12 @@ Status Exporter::QuantiseActivation(const Value& value, const Quantisation& q, E
 
 }  // namespace
 
-StatusOr<std::string> ExportOnnxBytes(const Graph& graph) { return Exporter(graph).Run(); }
+StatusOr<std::string> ExportOnnxBytes(const Graph& graph, const ExportOptions& options) {
+  return Exporter(graph, options).Run();
+}
 
-Status ExportOnnx(const Graph& graph, const std::filesystem::path& path) {
-  KILN_ASSIGN_OR_RETURN(const std::string bytes, ExportOnnxBytes(graph));
+Status ExportOnnx(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options) {
+  KILN_ASSIGN_OR_RETURN(const std::string bytes, ExportOnnxBytes(graph, options));
   return WriteFile(path, bytes);
 }
 

@@ -1,7 +1,7 @@
 #include "kiln/passes/annotate_constants.h"
 
 #include <algorithm>
-#include <bit>
+#include <cmath>
 
 #include "kiln/execute/reference.h"
 #include "kiln/numerics/quantise.h"
@@ -12,9 +12,11 @@
 namespace kiln {
 namespace {
 
-// Whether each value, quantised by its annotation and back, is the same bits.
-bool ComesBack(const Tensor& values, const Quantisation& q) {
-  if (!q.type.format.is_integer()) return true;  // a codebook's own values: see AnnotationOf
+// The values of the codes that the annotation gives `values`: the same numbers, zeros without sign. nullopt where they
+// are not (a NaN, or an overflow).
+std::optional<Tensor> ThereAndBack(const Tensor& values, const Quantisation& q) {
+  if (!q.type.format.is_integer()) return values;  // a codebook's own values: see AnnotationOf
+  Tensor result(values.type(), values.shape());
   int64_t inner = 1;
   for (int axis = q.axis + 1; q.axis >= 0 && axis < values.shape().rank(); ++axis) inner *= values.shape()[axis];
   const CodeRange range = CodesOf(q.type.format, q.type.symmetric);
@@ -23,9 +25,10 @@ bool ComesBack(const Tensor& values, const Quantisation& q) {
     const float value = values.data<float>()[static_cast<size_t>(i)];
     const int64_t code = QuantiseToCode(value, InverseScale(q.scales[at]), q.zero_points[at], range);
     const float back = DequantiseCode(code, q.scales[at], q.zero_points[at]);
-    if (!(back == value)) return false;  // NaN and infinity, too
+    if (!(back == value) || !std::isfinite(back)) return std::nullopt;
+    result.data<float>()[static_cast<size_t>(i)] = back;
   }
-  return true;
+  return result;
 }
 
 // The constant takes the place, and the name, of the node's result.
@@ -57,7 +60,8 @@ bool FoldQuantiser(Graph& graph, Node& root) {
   std::optional<Quantisation> annotation = plain ? std::nullopt : AnnotationOf(root);
   if (!plain && !annotation.has_value()) return false;
   std::optional<Tensor> value = ValueOf(root);
-  if (!value.has_value() || (annotation.has_value() && !ComesBack(*value, *annotation))) return false;
+  if (value.has_value() && annotation.has_value()) value = ThereAndBack(*value, *annotation);
+  if (!value.has_value()) return false;
   ReplaceByConstant(graph, root, *std::move(value), std::move(annotation));
   return true;
 }
@@ -68,10 +72,7 @@ std::optional<Quantisation> MovedAnnotation(const Node& root) {
   if (!q.has_value() || q->type.scheme == Scheme::kPerBlock) return std::nullopt;
   if (q->axis < 0) return IsReshape(root.op()) || root.op() == Op::kTranspose ? q : std::nullopt;
   const auto perm = root.op() == Op::kTranspose ? PermutationOf(root) : std::nullopt;
-  if (!perm.has_value()) return std::nullopt;
-  Quantisation moved = *q;
-  moved.axis = static_cast<int>(std::find(perm->begin(), perm->end(), q->axis) - perm->begin());
-  return moved;
+  return perm.has_value() ? Permuted(q, *perm) : std::nullopt;
 }
 
 bool FoldMove(Graph& graph, Node& root) {

@@ -1,6 +1,7 @@
 #include "kiln/passes/canonicalise_linear.h"
 
 #include "kiln/passes/data_movement.h"
+#include "kiln/passes/quantiser.h"
 #include "kiln/passes/rewrite.h"
 
 namespace kiln {
@@ -27,13 +28,18 @@ bool FoldAttributes(Graph& g, Node& root) {
   }
   const Tensor* b = FloatConstant(root.operand(1));
   if (b == nullptr || b->shape().rank() < 2 || root.attributes().size() == 0) return changed;
-  if (root.operand(1)->quantisation().has_value()) return changed;  // codes stand as they are
+  std::optional<Quantisation> annotation = root.operand(1)->quantisation();
+  // Codes may move; what they stand for is not scaled, nor are blocks cut.
+  if (annotation.has_value() && (root.attributes().Has("alpha") || annotation->type.scheme == Scheme::kPerBlock)) {
+    return changed;
+  }
   Tensor weights = *b;
   if (root.attributes().Int("transpose_b", 0) != 0) {
     Permutation perm;
     for (int i = 0; i < weights.shape().rank(); ++i) perm.push_back(i);
     std::swap(perm[perm.size() - 2], perm[perm.size() - 1]);
     weights = TransposeTensor(weights, perm);
+    annotation = Permuted(std::move(annotation), perm);
     root.attributes().Remove("transpose_b");
   }
   if (const float alpha = root.attributes().Float("alpha", 1.0f); alpha != 1.0f) {
@@ -41,6 +47,7 @@ bool FoldAttributes(Graph& g, Node& root) {
     root.attributes().Remove("alpha");
   }
   SetConstantOperand(g, root, 1, std::move(weights));
+  root.operand(1)->set_quantisation(std::move(annotation));
   return true;
 }
 

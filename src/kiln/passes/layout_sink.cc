@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "kiln/passes/quantiser.h"
 #include "kiln/passes/rewrite.h"
 
 namespace kiln {
@@ -18,13 +19,6 @@ int64_t NhwcAxis(int64_t nchw_axis) {
 }
 
 bool IsAxis(int64_t axis) { return axis >= -kRank && axis < kRank; }
-
-std::optional<Quantisation> Permuted(std::optional<Quantisation> q, const Permutation& perm) {
-  if (q.has_value() && q->axis >= 0) {
-    q->axis = static_cast<int>(std::find(perm.begin(), perm.end(), q->axis) - perm.begin());
-  }
-  return q;
-}
 
 TensorType PermutedType(TensorType type, const Permutation& perm) {
   if (type.shape.has_value()) type.shape = Permute(*type.shape, perm);

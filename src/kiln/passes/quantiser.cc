@@ -164,4 +164,11 @@ bool SameGrid(const std::optional<Quantisation>& a, const std::optional<Quantisa
   return a.has_value() && b.has_value() && SameGrid(*a, *b);
 }
 
+std::optional<Quantisation> Permuted(std::optional<Quantisation> q, std::span<const int64_t> perm) {
+  if (q.has_value() && q->axis >= 0) {
+    q->axis = static_cast<int>(std::find(perm.begin(), perm.end(), q->axis) - perm.begin());
+  }
+  return q;
+}
+
 }  // namespace kiln

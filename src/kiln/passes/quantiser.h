@@ -2,7 +2,9 @@
 #ifndef KILN_PASSES_QUANTISER_H_
 #define KILN_PASSES_QUANTISER_H_
 
+#include <cstdint>
 #include <optional>
+#include <span>
 
 #include "kiln/ir/graph.h"
 
@@ -22,6 +24,9 @@ std::optional<Quantisation> AnnotationOf(const Node& quantiser);
 // The same codes for the same values.
 bool SameGrid(const Quantisation& a, const Quantisation& b);
 bool SameGrid(const std::optional<Quantisation>& a, const std::optional<Quantisation>& b);
+
+// The annotation of a value that is transposed by `perm` (axis i of the result is axis perm[i]).
+std::optional<Quantisation> Permuted(std::optional<Quantisation> q, std::span<const int64_t> perm);
 
 }  // namespace kiln
 
