@@ -246,5 +246,46 @@ TEST(FlowTest, WeightsMayBeAbsent) {
   EXPECT_NE(without->notes[0].find("weights are absent"), std::string::npos) << without->notes[0];
 }
 
+constexpr char kQdqNetwork[] = R"(graph "qdq" {
+  input %x : f32[1x2]
+  const %s : f32[] = [0.5]
+  const %z : u8[] = [128]
+  const %codes : i8[2x3] = [127, -128, 3, 4, 5, -6]
+  const %ws : f32[3] = [0.5, 0.25, 1]
+  const %wz : i8[3] = [0, 0, 0]
+  %q = quantize_linear %x, %s, %z "quantise" : u8[1x2]
+  %d = dequantize_linear %q, %s, %z "dequantise" : f32[1x2]
+  %w = dequantize_linear %codes, %ws, %wz {axis=1} "weights" : f32[2x3]
+  %y = matmul %d, %w "product" : f32[1x3]
+  output %y
+})";
+
+// A network that brings its own quantisation runs with it, wholly on the accelerator; a recipe only adds to it.
+TEST(RunFlow, ANetworksOwnQuantisationIsUsedAsItIs) {
+  const auto path = std::filesystem::temp_directory_path() / ("kiln_qdq_" + std::to_string(::getpid()) + ".kir");
+  ASSERT_TRUE(WriteFile(path, kQdqNetwork).ok());
+  FlowOptions options;
+  options.model = path;
+  options.accelerator = "accelerators/systolic-int8-16x16.yaml";
+  options.images.random = 4;
+  const auto own = RunFlow(options);
+  options.recipe_given = true;
+  const auto with_recipe = RunFlow(options);
+  std::filesystem::remove(path);
+  ASSERT_TRUE(own.ok()) << own.status();
+  ASSERT_TRUE(own->quantisation.has_value());
+  EXPECT_EQ(own->quantisation->Describe(), "the network's own parameters");
+  EXPECT_EQ(own->quantisation->format, "int8, uint8");
+  EXPECT_THAT(own->notes, ElementsAre(HasSubstr("brings its own quantisation, which is used as it is: 1 activations "
+                                                "and 1 constants in int8, uint8")));
+  EXPECT_FALSE(own->output_sqnr_db.has_value());  // no noise: the reference level's very values
+  ASSERT_EQ(own->kernels.size(), 1u);
+  EXPECT_EQ(own->kernels[0].unit, "matrix");
+
+  ASSERT_TRUE(with_recipe.ok()) << with_recipe.status();
+  EXPECT_THAT(with_recipe->notes, ElementsAre(HasSubstr("keeps its parameters (1 activations and 1 constants)")));
+  EXPECT_THAT(with_recipe->quantisation->Describe(), HasSubstr("recipe int8, calibrated on the first 4 images"));
+}
+
 }  // namespace
 }  // namespace kiln

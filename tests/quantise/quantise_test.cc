@@ -300,6 +300,26 @@ TEST(Quantise, AssumedDataServeAnyGraph) {
   EXPECT_FLOAT_EQ(quantised->FindValue("w")->quantisation()->scales[0], 1.0f / 127);
 }
 
+TEST(Quantise, TheNetworksOwnParametersStandUnlessTheRecipeReplacesThem) {
+  Net net;
+  Value* x = net.Input("x", 0, 255);
+  Value* w = net.Weights("w", {2, 2});
+  const StatusOr<Format> uint4 = FindFormat("uint4");
+  ASSERT_TRUE(uint4.ok());
+  for (Value* value : {x, w}) {
+    value->set_quantisation(
+        Quantisation{.type = {.format = *uint4, .symmetric = false}, .scales = {0.5f}, .zero_points = {3}});
+  }
+  Value* product = net.Add(Op::kMatMul, "product", {x, w}, 0, 255);
+  net.graph().MarkOutput(net.Add(Op::kNeg, "y", {product}, 0, 1));
+  EXPECT_EQ(net.Annotated(MinMax()),
+            "x: uint4 asymmetric 0.5@3\nw: uint4 asymmetric 0.5@3\nproduct: int8 asymmetric 1@-128\ny: fp32\n");
+  auto recipe = ParseRecipe("own_parameters: replace\nactivations: {calibration: min_max}\n", "recipe.yaml");
+  ASSERT_TRUE(recipe.ok()) << recipe.status();
+  EXPECT_EQ(net.Annotated(*recipe),
+            "x: int8 asymmetric 1@-128\nw: int8 axis 1 0.02362 0.0315\nproduct: int8 asymmetric 1@-128\ny: fp32\n");
+}
+
 TEST(Quantise, WeightsAreWithinHalfAStepForAnyThreadCount) {
   Net net;
   Value* x = net.Input("x", 0, 255);

@@ -1,6 +1,7 @@
 #include "kiln/passes/annotate_activations.h"
 
 #include <algorithm>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -47,10 +48,26 @@ bool IsRounding(const Node& node) {
   return node.op() == Op::kIdentity && node.result()->quantisation().has_value() && !node.operand(0)->is_constant();
 }
 
-// Whether the value's users might run in one kernel with what makes it.
-bool MayBeJoined(const Value& value) {
-  return value.producer() != nullptr && std::any_of(value.users().begin(), value.users().end(),
-                                                    [](const Node* user) { return user->info().Has(kElementwise); });
+// Whether users of `rounded` might run in one kernel with what makes `x`. Moves make no kernels.
+bool MayBeJoined(const Value& x, const Value& rounded) {
+  return x.producer() != nullptr && !x.producer()->info().Has(kMovesData) &&
+         std::any_of(rounded.users().begin(), rounded.users().end(),
+                     [](const Node* user) { return user->info().Has(kElementwise); });
+}
+
+// relu(round(x)) is round(relu(x)), for zero is on every grid: the rounding goes behind, where a kernel may end.
+StatusOr<bool> SinkBelowRelu(Graph& graph, Node& relu) {
+  Node* rounding = relu.op() == Op::kRelu ? ProducedBy(relu.operand(0), Op::kIdentity) : nullptr;
+  if (rounding == nullptr || !IsRounding(*rounding) || !HasOneUse(graph, rounding->result())) return false;
+  if (relu.result()->quantisation().has_value()) return false;
+  relu.result()->set_quantisation(rounding->result()->quantisation());
+  rounding->result()->set_quantisation(std::nullopt);
+  const std::string name = rounding->name();
+  rounding->set_name(relu.name());
+  relu.set_name(name);
+  graph.ReplaceNode(rounding, Op::kRelu, {rounding->operand(0)}, {});
+  graph.ReplaceNode(&relu, Op::kIdentity, {relu.operand(0)}, {});
+  return true;
 }
 
 // Several roundings of one value to one grid become the first of them.
@@ -88,7 +105,7 @@ bool AnnotateOperand(Graph& graph, Node& root) {
   }
   if (!SameGrid(x->quantisation(), rounded->quantisation())) return changed;
   const bool name_can_move = !IsOutput(graph, rounded) || x->producer() != nullptr;
-  if (!name_can_move || (x->producer() != nullptr && MayBeJoined(*rounded))) return changed;
+  if (!name_can_move || MayBeJoined(*x, *rounded)) return changed;
   if (x->producer() != nullptr) x->producer()->set_name(JoinNames(x->producer()->name(), root.name()));
   graph.ReplaceAllUses(rounded, x);
   graph.EraseNode(&root);
@@ -103,10 +120,12 @@ StatusOr<Changed> AnnotateActivations::Run(Graph& graph, PassContext&) const {
                           return root.op() == Op::kDequantizeLinear && TurnDequantizeLinear(g, root);
                         }));
   const bool merged = MergeRoundings(graph);
+  KILN_ASSIGN_OR_RETURN(const Changed sunk, ApplyRule(graph, SinkBelowRelu));
   KILN_ASSIGN_OR_RETURN(const Changed annotated, ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
                           return IsRounding(root) && AnnotateOperand(g, root);
                         }));
-  return turned == Changed::kYes || merged || annotated == Changed::kYes ? Changed::kYes : Changed::kNo;
+  return turned == Changed::kYes || sunk == Changed::kYes || merged || annotated == Changed::kYes ? Changed::kYes
+                                                                                                  : Changed::kNo;
 }
 
 }  // namespace kiln

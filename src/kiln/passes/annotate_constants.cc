@@ -15,7 +15,6 @@ namespace {
 // The values of the codes that the annotation gives `values`: the same numbers, zeros without sign. nullopt where they
 // are not (a NaN, or an overflow).
 std::optional<Tensor> ThereAndBack(const Tensor& values, const Quantisation& q) {
-  if (!q.type.format.is_integer()) return values;  // a codebook's own values: see AnnotationOf
   Tensor result(values.type(), values.shape());
   int64_t inner = 1;
   for (int axis = q.axis + 1; q.axis >= 0 && axis < values.shape().rank(); ++axis) inner *= values.shape()[axis];

@@ -99,6 +99,12 @@ bool RoundsToNearestEven(const Node& quant) {
   return mode == "ROUND" || mode == "HALF_EVEN";
 }
 
+// Which axis a parameter of broadcasting shape runs along; nullopt when that is not one.
+std::optional<int> AxisOf(const Tensor& scale, const Value& x) {
+  if (scale.size() == 1) return -1;
+  return HasKnownShape(&x) ? AxisOfBroadcast(scale.shape(), x.shape()) : std::nullopt;
+}
+
 std::optional<Quantisation> OfQuant(const Node& node) {
   const Value* x = node.operand(0);
   const Tensor* scale = FloatConstant(node.operand(1));
@@ -112,30 +118,22 @@ std::optional<Quantisation> OfQuant(const Node& node) {
   if (narrow && !is_signed) return std::nullopt;
   const auto format = FindFormat(fmt::format("{}int{}", is_signed ? "" : "u", static_cast<int>(*bits)));
   if (!format.ok()) return std::nullopt;
-  int axis = -1;
-  if (scale->size() != 1) {
-    if (!HasKnownShape(x)) return std::nullopt;
-    const auto found = AxisOfBroadcast(scale->shape(), x->shape());
-    if (!found.has_value()) return std::nullopt;
-    axis = *found;
-  }
-  if (zero->size() != 1 && zero->shape() != scale->shape()) return std::nullopt;
-  return WithParameters({.format = *format, .symmetric = narrow}, axis, *scale, zero);
+  const auto axis = AxisOf(*scale, *x);
+  if (!axis.has_value() || (zero->size() != 1 && zero->shape() != scale->shape())) return std::nullopt;
+  return WithParameters({.format = *format, .symmetric = narrow}, *axis, *scale, zero);
 }
 
+// A constant of +-scale is two of the three codes of a narrow int2.
 std::optional<Quantisation> OfBipolarQuant(const Node& node) {
   const Value* x = node.operand(0);
   const Tensor* scale = FloatConstant(node.operand(1));
-  const auto format = FindFormat("binary");
-  if (x->element() != ElementType::kFloat32 || scale == nullptr || !format.ok()) return std::nullopt;
-  int axis = -1;
-  if (scale->size() != 1) {
-    if (!HasKnownShape(x)) return std::nullopt;
-    const auto found = AxisOfBroadcast(scale->shape(), x->shape());
-    if (!found.has_value()) return std::nullopt;
-    axis = *found;
+  const auto format = FindFormat("int2");
+  if (!x->is_constant() || x->element() != ElementType::kFloat32 || scale == nullptr || !format.ok()) {
+    return std::nullopt;
   }
-  return WithParameters({.format = *format}, axis, *scale, nullptr);
+  const auto axis = AxisOf(*scale, *x);
+  if (!axis.has_value()) return std::nullopt;
+  return WithParameters({.format = *format}, *axis, *scale, nullptr);
 }
 
 }  // namespace
