@@ -9,7 +9,9 @@
 #include "kiln/cli/resources.h"
 #include "kiln/frontend/data_set.h"
 #include "kiln/ir/op.h"
+#include "kiln/numerics/codec.h"
 #include "kiln/numerics/format.h"
+#include "kiln/numerics/nonlinear.h"
 #include "kiln/passes/pass.h"
 #include "kiln/report/text.h"
 #include "kiln/targets/registry.h"
@@ -46,15 +48,56 @@ std::string Families() {
   return out;
 }
 
+std::string KindOf(const Format& format) {
+  switch (format.kind) {
+    case FormatKind::kInteger:
+      return fmt::format(
+          "{} {}", format.is_signed ? "signed" : "unsigned",
+          format.is_whole() ? "integer" : fmt::format("fixed point, {} binary places", format.fraction_bits));
+    case FormatKind::kFloat:
+      return fmt::format("{}float, {} exponent and {} fraction bits", format.is_signed ? "" : "unsigned ",
+                         format.exponent_bits, format.fraction_bits);
+    case FormatKind::kPosit:
+      return fmt::format("posit, {} exponent bits", format.exponent_bits);
+    case FormatKind::kCodebook:
+      return fmt::format("codebook of {} values", format.codebook->values.size());
+  }
+  return "?";
+}
+
+// "infinity, NaN", "NaN" or nothing.
+std::string SpecialsOf(const Format& format) {
+  if (format.kind == FormatKind::kPosit) return "NaR";
+  if (format.kind != FormatKind::kFloat || format.specials == Specials::kNone) return "";
+  return format.specials == Specials::kIeee ? "infinity, NaN" : "NaN";
+}
+
 std::string Formats() {
   Table table;
-  table.Column("format").Right("bits").Column("kind").Column("range");
+  table.Column("format").Right("bits").Column("kind").Right("greatest").Right("least positive").Column("specials");
   for (const Format& format : AllFormats()) {
-    table.Row({std::string(format.name), fmt::format("{}", format.bits),
-               format.is_integer()
-                   ? (format.is_signed ? std::string("signed integer") : std::string("unsigned integer"))
-                   : fmt::format("float, {} exponent and {} fraction bits", format.exponent_bits, format.fraction_bits),
-               format.is_integer() ? fmt::format("{} to {}", format.min_code(), format.max_code()) : ""});
+    table.Row({format.name, fmt::format("{}", format.bits), KindOf(format),
+               fmt::format("{:.6g}", ToDouble(GreatestValue(format))),
+               fmt::format("{:.3g}", ToDouble(LeastPositive(format))), SpecialsOf(format)});
+  }
+  return table.ToString() +
+         "\nand int<N>, uint<N> up to 32 bits, fixed<N>_<F>, ufixed<N>_<F>, posit<N>_<es>, e<E>m<M>, a codebook's "
+         ".yaml;\n"
+         "after a dot: nearest_even, nearest_away, toward_zero, down, stochastic; saturate, wrap, infinity; flush\n";
+}
+
+// The vector unit's approximate functions and how far they are off at most.
+std::string Functions() {
+  Table table;
+  table.Column("function").Column("vector format").Right("largest error").Right("at").Right("in ulps").Right("at");
+  for (int i = 0; i < kNonlinearFunctions; ++i) {
+    const auto function = static_cast<NonlinearFunction>(i);
+    for (const char* format : {"fp32", "bf16", "fp16"}) {
+      const NonlinearError* error = StatedError(function, format);
+      table.Row({std::string(NameOf(function)), format, fmt::format("{:.3g}", error->absolute),
+                 fmt::format("{:.6g}", error->absolute_at), fmt::format("{:.3g}", error->ulps),
+                 fmt::format("{:.6g}", error->ulps_at)});
+    }
   }
   return table.ToString();
 }
@@ -105,9 +148,10 @@ struct Row {
   const char* name;
   std::string (*print)();
 };
-constexpr Row kRows[] = {{"accelerators", Accelerators}, {"families", Families},   {"recipes", Recipes},
-                         {"formats", Formats},           {"operators", Operators}, {"passes", Passes},
-                         {"data-formats", DataFormats},  {"commands", Commands}};
+constexpr Row kRows[] = {
+    {"accelerators", Accelerators}, {"families", Families},   {"recipes", Recipes}, {"formats", Formats},
+    {"functions", Functions},       {"operators", Operators}, {"passes", Passes},   {"data-formats", DataFormats},
+    {"commands", Commands}};
 
 class ListCommand final : public Command {
  public:

@@ -1,26 +1,210 @@
 #include "kiln/numerics/format.h"
 
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+
 namespace kiln {
+namespace {
+
+Format Integer(std::string name, int bits, bool is_signed, int fraction_bits, bool narrow) {
+  Format f{.name = std::move(name), .kind = FormatKind::kInteger, .bits = bits, .is_signed = is_signed};
+  f.fraction_bits = fraction_bits;
+  f.narrow = narrow;
+  return f;
+}
+
+Format Float(std::string name, int bits, bool is_signed, int exponent_bits, int fraction_bits, int bias,
+             Specials specials, LowExponent low, Overflow overflow) {
+  Format f{.name = std::move(name), .kind = FormatKind::kFloat, .bits = bits, .is_signed = is_signed};
+  f.exponent_bits = exponent_bits;
+  f.fraction_bits = fraction_bits;
+  f.bias = bias;
+  f.specials = specials;
+  f.low_exponent = low;
+  f.overflow = overflow;
+  return f;
+}
+
+Format Posit(std::string name, int bits, int es) {
+  Format f{.name = std::move(name), .kind = FormatKind::kPosit, .bits = bits};
+  f.exponent_bits = es;
+  return f;
+}
+
+Format FromCodebook(std::string name, int bits, std::vector<float> values) {
+  Format f{.name = std::move(name), .kind = FormatKind::kCodebook, .bits = bits};
+  f.codebook = new Codebook{.values = std::move(values), .file = {}};
+  return f;
+}
+
+// Takes `prefix` off the front of `text`.
+bool Take(std::string_view* text, std::string_view prefix) {
+  if (!text->starts_with(prefix)) return false;
+  text->remove_prefix(prefix.size());
+  return true;
+}
+
+// Takes a decimal number without leading zeros that is at most `most`.
+bool TakeNumber(std::string_view* text, int most, int* value) {
+  const char* end = text->data() + text->size();
+  const auto [rest, error] = std::from_chars(text->data(), end, *value);
+  const bool leading_zero = text->size() > 1 && text->front() == '0' && rest - text->data() > 1;
+  if (error != std::errc() || text->front() == '-' || leading_zero || *value > most) return false;
+  text->remove_prefix(static_cast<size_t>(rest - text->data()));
+  return true;
+}
+
+// "e5m10", "ue4m3": IEEE 754 style.
+std::optional<Format> ParseFloatName(std::string_view name) {
+  std::string_view rest = name;
+  const bool is_signed = !Take(&rest, "u");
+  int exponent = 0, fraction = 0;
+  if (!Take(&rest, "e") || !TakeNumber(&rest, 8, &exponent) || !Take(&rest, "m") || !TakeNumber(&rest, 23, &fraction) ||
+      !rest.empty() || exponent < 1) {
+    return std::nullopt;
+  }
+  const int bits = exponent + fraction + (is_signed ? 1 : 0);
+  // With IEEE specials the exponent needs a field between zero's and infinity's, and a fraction to tell NaN by.
+  if (exponent < 2 || fraction < 1) return std::nullopt;
+  return Float(std::string(name), bits, is_signed, exponent, fraction, (1 << (exponent - 1)) - 1, Specials::kIeee,
+               LowExponent::kSubnormal, Overflow::kInfinity);
+}
+
+std::optional<Format> ParsePositName(std::string_view name) {
+  std::string_view rest = name;
+  int bits = 0, es = 0;
+  if (!Take(&rest, "posit") || !TakeNumber(&rest, 32, &bits) || !Take(&rest, "_") || !TakeNumber(&rest, 30, &es) ||
+      !rest.empty() || bits < 2) {
+    return std::nullopt;
+  }
+  return Posit(std::string(name), bits, es);
+}
+
+std::optional<Format> ParseIntegerName(std::string_view name) {
+  std::string_view rest = name;
+  const bool is_signed = !Take(&rest, "u");
+  int bits = 0, fraction = 0;
+  if (Take(&rest, "int")) {
+    if (!TakeNumber(&rest, 32, &bits)) return std::nullopt;
+  } else if (!Take(&rest, "fixed") || !TakeNumber(&rest, 32, &bits) || !Take(&rest, "_") ||
+             !TakeNumber(&rest, 63, &fraction)) {
+    return std::nullopt;
+  }
+  if (!rest.empty() || bits < 1) return std::nullopt;
+  return Integer(std::string(name), bits, is_signed, fraction, false);
+}
+
+std::optional<Format> FindUnmodified(std::string_view name) {
+  for (const Format& format : AllFormats()) {
+    if (format.name == name) return format;
+  }
+  if (auto format = ParseIntegerName(name)) return format;
+  if (auto format = ParsePositName(name)) return format;
+  return ParseFloatName(name);
+}
+
+constexpr std::pair<std::string_view, Rounding> kRoundingNames[] = {{"nearest_even", Rounding::kNearestEven},
+                                                                    {"nearest_away", Rounding::kNearestAway},
+                                                                    {"toward_zero", Rounding::kTowardZero},
+                                                                    {"down", Rounding::kDown},
+                                                                    {"stochastic", Rounding::kStochastic}};
+constexpr std::pair<std::string_view, Overflow> kOverflowNames[] = {
+    {"saturate", Overflow::kSaturate}, {"wrap", Overflow::kWrap}, {"infinity", Overflow::kInfinity}};
+
+// What a modifier changes, so that none is said twice.
+struct Said {
+  bool rounding = false, overflow = false, flush = false;
+};
+
+Status Modify(Format& format, std::string_view word, Said& said) {
+  const auto once = [&](bool* before) -> Status {
+    if (*before) return ErrorAt("", "", fmt::format("'{}' says a second time what was said", word), "each once");
+    *before = true;
+    return OkStatus();
+  };
+  const auto cannot = [&](std::string_view remedy) {
+    return ErrorAt("", "", fmt::format("'{}' has no meaning for '{}'", word, format.name), std::string(remedy));
+  };
+  for (const auto& [name, rounding] : kRoundingNames) {
+    if (word != name) continue;
+    KILN_RETURN_IF_ERROR(once(&said.rounding));
+    format.rounding = rounding;
+    return OkStatus();
+  }
+  for (const auto& [name, overflow] : kOverflowNames) {
+    if (word != name) continue;
+    if (overflow == Overflow::kWrap && !format.is_integer()) return cannot("only integers wrap");
+    if (overflow == Overflow::kInfinity && (format.kind != FormatKind::kFloat || format.specials == Specials::kNone)) {
+      return cannot("only floats with infinity or NaN overflow to it");
+    }
+    KILN_RETURN_IF_ERROR(once(&said.overflow));
+    format.overflow = overflow;
+    return OkStatus();
+  }
+  if (word == "flush") {
+    if (format.kind != FormatKind::kFloat || format.low_exponent == LowExponent::kNormal) {
+      return cannot("only floats have subnormals");
+    }
+    KILN_RETURN_IF_ERROR(once(&said.flush));
+    format.low_exponent = LowExponent::kZero;
+    return OkStatus();
+  }
+  return ErrorAt("", "", fmt::format("unknown modifier '{}' of a format", word),
+                 "nearest_even, nearest_away, toward_zero, down, stochastic, saturate, wrap, infinity, flush");
+}
+
+// The canonical name: modifiers that differ from the plain format's, in a fixed order.
+std::string CanonicalName(const Format& plain, const Format& modified) {
+  std::string name = plain.name;
+  for (const auto& [word, rounding] : kRoundingNames) {
+    if (modified.rounding == rounding && rounding != plain.rounding) name += fmt::format(".{}", word);
+  }
+  for (const auto& [word, overflow] : kOverflowNames) {
+    if (modified.overflow == overflow && overflow != plain.overflow) name += fmt::format(".{}", word);
+  }
+  if (modified.low_exponent != plain.low_exponent) name += ".flush";
+  return name;
+}
+
+std::string KnownNames() {
+  std::string known;
+  for (const Format& format : AllFormats()) known += (known.empty() ? "" : ", ") + format.name;
+  return known + ", int<N>, uint<N>, fixed<N>_<F>, posit<N>_<es>, e<E>m<M>";
+}
+
+}  // namespace
 
 const std::vector<Format>& AllFormats() {
-  static const std::vector<Format>* formats = new std::vector<Format>{
-#define KILN_INTEGER(name, bits, is_signed) Format{#name, FormatKind::kInteger, bits, is_signed, 0, 0},
-#define KILN_FLOAT(name, bits, exponent, fraction) Format{#name, FormatKind::kFloat, bits, true, exponent, fraction},
+  static const auto* const formats = new std::vector<Format>{
+#define KILN_INTEGER(name, ...) Integer(#name, __VA_ARGS__),
+#define KILN_FLOAT(name, bits, is_signed, exponent, fraction, bias, specials, low, overflow) \
+  Float(#name, bits, is_signed, exponent, fraction, bias, Specials::specials, LowExponent::low, Overflow::overflow),
+#define KILN_POSIT(name, bits, es) Posit(#name, bits, es),
+#define KILN_CODEBOOK(name, bits, ...) FromCodebook(#name, bits, {__VA_ARGS__}),
 #include "kiln/numerics/formats.def"
 #undef KILN_INTEGER
 #undef KILN_FLOAT
+#undef KILN_POSIT
+#undef KILN_CODEBOOK
   };
   return *formats;
 }
 
 StatusOr<Format> FindFormat(std::string_view name) {
-  std::string known;
-  for (const Format& format : AllFormats()) {
-    if (format.name == name) return format;
-    known += known.empty() ? "" : ", ";
-    known += format.name;
+  const size_t dot = name.find('.');
+  const std::optional<Format> plain = FindUnmodified(name.substr(0, dot));
+  if (!plain) return ErrorAt("", "", fmt::format("unknown format '{}'", name), "one of: " + KnownNames());
+  Format format = *plain;
+  Said said;
+  for (size_t at = dot; at != std::string_view::npos;) {
+    const size_t next = name.find('.', at + 1);
+    KILN_RETURN_IF_ERROR(Modify(format, name.substr(at + 1, next == name.npos ? next : next - at - 1), said));
+    at = next;
   }
-  return ErrorAt("", "", "unknown format '" + std::string(name) + "'", "one of: " + known);
+  format.name = CanonicalName(*plain, format);
+  return format;
 }
 
 std::string_view NameOf(Scheme scheme) {
@@ -43,6 +227,23 @@ StatusOr<Scheme> FindScheme(std::string_view name) {
   }
   return ErrorAt("", "", "unknown scheme '" + std::string(name) + "'",
                  "one of: none, per_tensor, per_channel, per_block");
+}
+
+StatusOr<QuantType> FindQuantType(std::string_view name) {
+  constexpr int kMxBlock = 32;  // OCP Microscaling Formats 1.0, table 1
+  constexpr std::pair<std::string_view, std::string_view> kMicroscaling[] = {
+      {"mxint8", "fixed8_6"}, {"mxfp8_e4m3", "e4m3"}, {"mxfp8_e5m2", "e5m2"},
+      {"mxfp6_e3m2", "e3m2"}, {"mxfp6_e2m3", "e2m3"}, {"mxfp4", "e2m1"}};
+  for (const auto& [microscaling, element] : kMicroscaling) {
+    if (name != microscaling) continue;
+    QuantType type{.format = *FindFormat(element), .scheme = Scheme::kPerBlock};
+    type.block_size = kMxBlock;
+    type.scale_format = *FindFormat("e8m0");
+    return type;
+  }
+  KILN_ASSIGN_OR_RETURN(Format format, FindFormat(name));
+  const Scheme scheme = format.is_whole() ? Scheme::kPerTensor : Scheme::kNone;
+  return QuantType{.format = std::move(format), .scheme = scheme};
 }
 
 }  // namespace kiln

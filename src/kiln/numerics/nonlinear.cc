@@ -1,13 +1,33 @@
 #include "kiln/numerics/nonlinear.h"
 
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
 #include "kiln/numerics/nonlinear_body.h"
+#include "kiln/numerics/spline_fit.h"
 #include "kiln/support/cpu.h"
 
 namespace kiln {
 namespace {
 
-constexpr Spline kTables[kSplines] = {
+constexpr std::array<SplineTables, 3> kTables = {{
 #include "kiln/numerics/nonlinear_tables.inc"
+}};
+constexpr std::array<std::string_view, 3> kTableFormats = {"fp32", "bf16", "fp16"};
+
+struct ErrorRow {
+  NonlinearFunction function;
+  std::string_view format;
+  NonlinearError error;
+};
+constexpr ErrorRow kErrors[] = {
+    {},
+#define KILN_ERROR(function, format, absolute, absolute_at, ulps, ulps_at) \
+  {NonlinearFunction::function, #format, {absolute, ulps, absolute_at, ulps_at}},
+#include "kiln/numerics/nonlinear_errors.def"
+#undef KILN_ERROR
 };
 
 }  // namespace
@@ -48,26 +68,55 @@ std::string_view NameOf(NonlinearFunction function) {
   return "?";
 }
 
-const Spline& SplineOf(SplineId id) { return kTables[static_cast<int>(id)]; }
+StatusOr<const SplineTables*> SplineTablesFor(const Format& vector_format, int segments) {
+  if (vector_format.kind != FormatKind::kFloat || vector_format.low_exponent == LowExponent::kNormal ||
+      !vector_format.is_signed) {
+    return ErrorAt("", "", "no approximate functions in " + vector_format.name, "a signed float such as fp32 or bf16");
+  }
+  if (segments < 1 || segments > kMostSplineSegments) {
+    return ErrorAt("", "", "splines of " + std::to_string(segments) + " segments",
+                   "1 to " + std::to_string(kMostSplineSegments));
+  }
+  if (segments == kSplineSegments) {
+    for (size_t i = 0; i < kTables.size(); ++i) {
+      if (kTableFormats[i] == vector_format.name) return &kTables[i];
+    }
+  }
+  static std::mutex mutex;
+  static auto* const fitted = new std::map<std::pair<std::string, int>, SplineTables>;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto key = std::pair(vector_format.name, segments);
+  const auto found = fitted->find(key);
+  return &(found != fitted->end() ? found : fitted->emplace(key, FitSplines(vector_format, segments)).first)->second;
+}
 
-float Approximate(NonlinearFunction function, float x) {
-  NonlinearBody<simd::Scalar>{kTables}.Run(function, &x, 1);
+const SplineTables& DefaultSplineTables() { return kTables[0]; }
+
+float Approximate(const SplineTables& tables, NonlinearFunction function, float x) {
+  NonlinearBody<simd::Scalar>{tables}.Run(function, &x, 1);
   return x;
 }
 
-void Approximate(NonlinearFunction function, std::span<float> values) {
+void Approximate(const SplineTables& tables, NonlinearFunction function, std::span<float> values) {
   const int64_t count = static_cast<int64_t>(values.size());
 #if defined(__x86_64__)
   switch (GetCpuLevel()) {
     case CpuLevel::kAvx512Vnni:
-      return internal::ApproximateAvx512(kTables, function, values.data(), count);
+      return internal::ApproximateAvx512(tables, function, values.data(), count);
     case CpuLevel::kAvx2:
-      return internal::ApproximateAvx2(kTables, function, values.data(), count);
+      return internal::ApproximateAvx2(tables, function, values.data(), count);
     case CpuLevel::kPortable:
       break;
   }
 #endif
-  NonlinearBody<simd::Scalar>{kTables}.Run(function, values.data(), count);
+  NonlinearBody<simd::Scalar>{tables}.Run(function, values.data(), count);
+}
+
+const NonlinearError* StatedError(NonlinearFunction function, std::string_view vector_format) {
+  for (const ErrorRow& row : kErrors) {
+    if (row.function == function && row.format == vector_format) return &row.error;
+  }
+  return nullptr;
 }
 
 }  // namespace kiln

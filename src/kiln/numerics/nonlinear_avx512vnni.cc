@@ -3,8 +3,8 @@
 #if defined(__AVX512F__)
 namespace kiln::internal {
 
-void ApproximateAvx512(const Spline* splines, NonlinearFunction function, float* values, int64_t count) {
-  NonlinearBody<simd::Avx512>{splines}.Run(function, values, count);
+void ApproximateAvx512(const SplineTables& tables, NonlinearFunction function, float* values, int64_t count) {
+  NonlinearBody<simd::Avx512>{tables}.Run(function, values, count);
 }
 
 }  // namespace kiln::internal

@@ -12,14 +12,13 @@ namespace kiln {
 inline constexpr int32_t kNanBits = 0x7fc00000;
 inline constexpr int32_t kInfinityBits = 0x7f800000;
 
-// `splines` is the table in the order of SplineId.
 template <class V>
 struct NonlinearBody {
   using Float = typename V::Float;
   using Int = typename V::Int;
   using Mask = typename V::Mask;
 
-  const Spline* splines;
+  const SplineTables& tables;
 
   static Float Infinity() { return V::AsFloat(V::SetInt(kInfinityBits)); }
   static Float Nan() { return V::AsFloat(V::SetInt(kNanBits)); }
@@ -28,16 +27,16 @@ struct NonlinearBody {
   static Float WithSign(Float magnitude, Int sign) { return V::AsFloat(V::Or(V::AsInt(magnitude), sign)); }
 
   Float Evaluate(SplineId id, Float t) const {
-    const Spline& s = splines[static_cast<int>(id)];
+    const Spline& s = tables[id];
     Int index = V::SetInt(0);
-    for (int i = 1; i < kSplineSegments; ++i) {
+    for (int i = 1; i < tables.segments; ++i) {
       index = V::SelectInt(V::GreaterEqual(t, V::Set(s.knots[i])), V::SetInt(i), index);
     }
     return V::Fma(V::Fma(V::Lookup(s.c2, index), t, V::Lookup(s.c1, index)), t, V::Lookup(s.c0, index));
   }
   // The spline inside its domain, `limit` beyond it; t >= 0 or NaN.
   Float EvaluateUpTo(SplineId id, Float t, float limit) const {
-    const float end = splines[static_cast<int>(id)].knots[kSplineSegments];
+    const float end = tables[id].knots[tables.segments];
     return V::Select(V::Less(t, V::Set(end)), Evaluate(id, t), V::Set(limit));
   }
 
@@ -193,8 +192,8 @@ struct NonlinearBody {
 
 // The same function compiled for each instruction set; only for processors that have it.
 namespace internal {
-void ApproximateAvx2(const Spline* splines, NonlinearFunction function, float* values, int64_t count);
-void ApproximateAvx512(const Spline* splines, NonlinearFunction function, float* values, int64_t count);
+void ApproximateAvx2(const SplineTables& tables, NonlinearFunction function, float* values, int64_t count);
+void ApproximateAvx512(const SplineTables& tables, NonlinearFunction function, float* values, int64_t count);
 }  // namespace internal
 
 }  // namespace kiln

@@ -4,7 +4,11 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <numbers>
+#include <vector>
+
+#include "kiln/numerics/codec.h"
 
 namespace kiln {
 namespace {
@@ -40,63 +44,165 @@ struct Quadratic {
   double operator()(double t) const { return (c2 * t + c1) * t + c0; }
 };
 
-Quadratic Interpolate(SplineId id, double a, double b, bool anchored) {
-  // Zeros of the Chebyshev polynomial T3 at -r, 0, r; anchored: stretched so that -r falls on the left end.
-  const double r = std::numbers::sqrt3 / 2;
-  std::array<double, 3> t;
-  for (int i = 0; i < 3; ++i) {
-    const double u = (i - 1) * r;
-    t[static_cast<size_t>(i)] = anchored ? a + (b - a) * (u + r) / (1 + r) : (a + b) / 2 + (b - a) / 2 * u;
+// A range of arguments that one quadratic serves.
+struct Piece {
+  double begin, end;
+  bool anchored;
+  // Where the quadratic meets the function: the zeros of the Chebyshev polynomial of degree 3; anchored: stretched so
+  // that the first falls on the left end.
+  double Node(int i) const {
+    const double r = std::numbers::sqrt3 / 2, u = (i - 1) * r;
+    return anchored ? begin + (end - begin) * (u + r) / (1 + r) : (begin + end) / 2 + (end - begin) / 2 * u;
   }
-  const double f0 = SplineTarget(id, t[0]), f1 = SplineTarget(id, t[1]), f2 = SplineTarget(id, t[2]);
-  const double d01 = (f1 - f0) / (t[1] - t[0]);  // Newton's divided differences
-  const double d12 = (f2 - f1) / (t[2] - t[1]);
-  const double d = (d12 - d01) / (t[2] - t[0]);
-  return {f0 - d01 * t[0] + d * t[0] * t[1], d01 - d * (t[0] + t[1]), d};
+};
+
+Quadratic Interpolate(SplineId id, const Piece& piece) {
+  const double t0 = piece.Node(0), t1 = piece.Node(1), t2 = piece.Node(2);
+  const double f0 = SplineTarget(id, t0), f1 = SplineTarget(id, t1), f2 = SplineTarget(id, t2);
+  const double d01 = (f1 - f0) / (t1 - t0);  // Newton's divided differences
+  const double d12 = (f2 - f1) / (t2 - t1);
+  const double d = (d12 - d01) / (t2 - t0);
+  return {f0 - d01 * t0 + d * t0 * t1, d01 - d * (t0 + t1), d};
 }
 
-double ErrorOf(SplineId id, double a, double b, bool anchored) {
-  const Quadratic q = Interpolate(id, a, b, anchored);
+double ErrorOf(SplineId id, const Quadratic& q, const Piece& piece) {
   double worst = 0;
   constexpr int kSamples = 64;
   for (int i = 0; i <= kSamples; ++i) {
-    const double t = a + (b - a) * i / kSamples;
+    const double t = piece.begin + (piece.end - piece.begin) * i / kSamples;
     worst = std::max(worst, std::fabs(q(t) - SplineTarget(id, t)));
   }
   return worst;
 }
 
-// Knots in grid steps such that no segment's error is above `tolerance`, each segment as long as can be. Empty when
-// seven segments do not reach the end of the domain.
-std::array<int64_t, kSplineSegments + 1> PlaceKnots(SplineId id, double tolerance, bool* reached) {
-  const Domain& domain = kDomains[static_cast<size_t>(id)];
-  int64_t end = std::llround(domain.end * kGrid);
-  const int64_t begin = std::llround(domain.begin * kGrid);
-  if (domain.open) {
-    int64_t inside = begin;  // the tail is above the tolerance here, or further left
+class Fit {
+ public:
+  Fit(SplineId id, const Format& format, int segments)
+      : id_(id), format_(format), segments_(segments), domain_(kDomains[static_cast<size_t>(id)]) {
+    for (int64_t k = std::llround(domain_.begin * kGrid); k <= std::llround(domain_.end * kGrid); ++k) {
+      const double t = static_cast<double>(k) / kGrid;
+      if (Rounded(t) == t) grid_.push_back(t);
+    }
+  }
+
+  Spline Run() const {
+    double low = 0, high = 0.25;  // the segments do not reach with an error of `low`, and do with `high`
+    bool reached = false;
+    for (int i = 0; i < 40; ++i) {
+      const double middle = (low + high) / 2;
+      PlaceKnots(middle, &reached);
+      (reached ? high : low) = middle;
+    }
+    const std::vector<size_t> knots = PlaceKnots(high, &reached);
+    Spline spline{};
+    spline.name = domain_.name;
+    for (size_t i = 0; i < knots.size(); ++i) spline.knots[i] = static_cast<float>(grid_[knots[i]]);
+    for (size_t i = 0; i < kMostSplineSegments; ++i) {
+      size_t s = std::min(i, knots.size() - 2);
+      while (s > 0 && knots[s] == knots[s + 1]) --s;  // where fewer segments were enough, the last one stays
+      const Quadratic q = Best(PieceOf(s, knots[s], knots[s + 1]));
+      spline.c0[i] = static_cast<float>(q.c0);
+      spline.c1[i] = static_cast<float>(q.c1);
+      spline.c2[i] = static_cast<float>(q.c2);
+    }
+    return spline;
+  }
+
+ private:
+  double Rounded(double x) const { return DecodeFloat(format_, EncodeFloat(format_, static_cast<float>(x))); }
+  bool wide() const { return format_.fraction_bits >= 23; }
+  Piece PieceOf(size_t segment, size_t first, size_t last) const {
+    return {grid_[first], grid_[last], domain_.anchored && segment == 0};
+  }
+
+  // The numbers of the format on either side of x (x itself twice when it is one).
+  std::array<double, 2> Neighbours(double x) const {
+    const double nearest = Rounded(x);
+    if (nearest == x) return {x, x};
+    const double step = std::ldexp(1.0, std::ilogb(nearest == 0 ? x : nearest) - format_.fraction_bits);
+    return {nearest, Rounded(nearest < x ? nearest + step : nearest - step)};
+  }
+
+  // The quadratic of a piece with coefficients in the format.
+  Quadratic Best(const Piece& piece) const {
+    const Quadratic exact = Interpolate(id_, piece);
+    if (wide()) return {Rounded(exact.c0), Rounded(exact.c1), Rounded(exact.c2)};
+    Quadratic best{};
+    double least = std::numeric_limits<double>::infinity();
+    for (const double c2 : Neighbours(exact.c2)) {
+      const auto rest = [&](double t) { return SplineTarget(id_, t) - c2 * t * t; };
+      const double first = piece.Node(0), last = piece.Node(2);
+      for (const double c1 : Neighbours((rest(last) - rest(first)) / (last - first))) {
+        const double anchor = rest(piece.begin) - c1 * piece.begin;
+        for (const double c0 : Neighbours(piece.anchored ? anchor : Middle(piece, {0, c1, c2}))) {
+          const Quadratic q{c0, c1, c2};
+          const double error = ErrorOf(id_, q, piece);
+          if (error < least && (!piece.anchored || q(piece.begin) == Rounded(SplineTarget(id_, piece.begin)))) {
+            least = error;
+            best = q;
+          }
+        }
+      }
+    }
+    return best;
+  }
+
+  // What has to be added to q so that its errors above and below are the same.
+  double Middle(const Piece& piece, const Quadratic& q) const {
+    double above = -std::numeric_limits<double>::infinity(), below = -above;
+    constexpr int kSamples = 64;
+    for (int i = 0; i <= kSamples; ++i) {
+      const double t = piece.begin + (piece.end - piece.begin) * i / kSamples;
+      const double difference = SplineTarget(id_, t) - q(t);
+      above = std::max(above, difference);
+      below = std::min(below, difference);
+    }
+    return (above + below) / 2;
+  }
+
+  bool Fits(const Piece& piece, double tolerance) const {
+    // What rounding can only make worse need not be rounded.
+    const Quadratic exact = Interpolate(id_, piece);
+    if (wide()) return ErrorOf(id_, exact, piece) <= tolerance;
+    return ErrorOf(id_, exact, piece) <= 2 * tolerance && ErrorOf(id_, Best(piece), piece) <= tolerance;
+  }
+
+  // Where the domain ends: open ones as soon as the function is within the tolerance of its limit.
+  size_t EndOf(double tolerance) const {
+    size_t end = grid_.size() - 1;
+    if (!domain_.open) return end;
+    size_t inside = 0;  // the tail is above the tolerance here, or further left
     while (end - inside > 1) {
-      const int64_t middle = (inside + end) / 2;
-      const double tail = std::fabs(SplineTarget(id, static_cast<double>(middle) / kGrid) - domain.limit);
+      const size_t middle = (inside + end) / 2;
+      const double tail = std::fabs(SplineTarget(id_, grid_[middle]) - domain_.limit);
       // gelu and silu rise before they fall: the fall has begun for sure beyond 2.
-      (middle < 2 * kGrid || tail > tolerance ? inside : end) = middle;
+      (grid_[middle] < 2 || tail > tolerance ? inside : end) = middle;
     }
+    return end;
   }
-  std::array<int64_t, kSplineSegments + 1> knots{};
-  knots[0] = begin;
-  for (size_t i = 0; i < kSplineSegments; ++i) {
-    int64_t good = knots[i], bad = end + 1;
-    while (bad - good > 1) {
-      const int64_t middle = (good + bad) / 2;
-      const bool fits = ErrorOf(id, static_cast<double>(knots[i]) / kGrid, static_cast<double>(middle) / kGrid,
-                                domain.anchored && i == 0) <= tolerance;
-      (fits ? good : bad) = middle;
+
+  // Knots (places in the grid) such that no segment's error is above `tolerance`, each segment as long as can be.
+  std::vector<size_t> PlaceKnots(double tolerance, bool* reached) const {
+    const size_t end = EndOf(tolerance);
+    std::vector<size_t> knots = {0};
+    for (int i = 0; i < segments_; ++i) {
+      size_t good = knots.back(), bad = end + 1;
+      while (bad - good > 1) {
+        const size_t middle = (good + bad) / 2;
+        (Fits(PieceOf(static_cast<size_t>(i), knots.back(), middle), tolerance) ? good : bad) = middle;
+      }
+      knots.push_back(good);
     }
-    knots[i + 1] = good;
+    *reached = knots.back() == end;
+    return knots;
   }
-  *reached = knots[kSplineSegments] == end && knots[kSplineSegments - 1] < end;
-  if (knots[kSplineSegments - 1] >= end) *reached = true;
-  return knots;
-}
+
+  SplineId id_;
+  const Format& format_;
+  int segments_;
+  const Domain& domain_;
+  std::vector<double> grid_;  // where knots may lie, ascending
+};
 
 }  // namespace
 
@@ -128,33 +234,18 @@ double SplineTarget(SplineId id, double t) {
   return 0;
 }
 
-Spline FitSpline(SplineId id) {
-  const Domain& domain = kDomains[static_cast<size_t>(id)];
-  double low = 0, high = 0.25;  // seven segments do not reach with an error of `low`, and do with `high`
-  bool reached = false;
-  for (int i = 0; i < 40; ++i) {
-    const double middle = (low + high) / 2;
-    PlaceKnots(id, middle, &reached);
-    (reached ? high : low) = middle;
-  }
-  const auto knots = PlaceKnots(id, high, &reached);
-  Spline spline{};
-  spline.name = domain.name;
-  for (size_t i = 0; i <= kSplineSegments; ++i)
-    spline.knots[i] = static_cast<float>(static_cast<double>(knots[i]) / kGrid);
-  for (size_t i = 0; i < 8; ++i) {
-    const size_t s = std::min<size_t>(i, kSplineSegments - 1);
-    const Quadratic q = Interpolate(id, static_cast<double>(knots[s]) / kGrid,
-                                    static_cast<double>(knots[s + 1]) / kGrid, domain.anchored && s == 0);
-    spline.c0[i] = static_cast<float>(q.c0);
-    spline.c1[i] = static_cast<float>(q.c1);
-    spline.c2[i] = static_cast<float>(q.c2);
-  }
-  return spline;
+Spline FitSpline(SplineId id, const Format& format, int segments) { return Fit(id, format, segments).Run(); }
+
+SplineTables FitSplines(const Format& format, int segments) {
+  SplineTables tables;
+  tables.segments = segments;
+  for (size_t i = 0; i < kSplines; ++i) tables.splines[i] = FitSpline(static_cast<SplineId>(i), format, segments);
+  return tables;
 }
 
 std::string PrintSplineTables() {
-  std::string text = "// Written by tools/fit_splines. One row a spline: name, knots, c0, c1, c2.\n";
+  std::string text =
+      "// Written by tools/fit_splines. A set of splines for fp32, bf16 and fp16; a spline: name, knots, c0, c1, c2.\n";
   const auto row = [&text](const float* values, int count) {
     text += "     {";
     for (int i = 0; i < count; ++i) {
@@ -164,17 +255,78 @@ std::string PrintSplineTables() {
     }
     text += "}";
   };
-  for (int i = 0; i < kSplines; ++i) {
-    const Spline spline = FitSpline(static_cast<SplineId>(i));
-    text += "    {\"" + std::string(spline.name) + "\",\n";
-    row(spline.knots, kSplineSegments + 1);
-    for (const float* c : {spline.c0, spline.c1, spline.c2}) {
-      text += ",\n";
-      row(c, 8);
+  for (const char* name : {"fp32", "bf16", "fp16"}) {
+    const SplineTables tables = FitSplines(*FindFormat(name), kSplineSegments);
+    text += "    // " + std::string(name) + "\n    {" + std::to_string(kSplineSegments) + ", {{\n";
+    for (const Spline& spline : tables.splines) {
+      text += "    {\"" + std::string(spline.name) + "\",\n";
+      row(spline.knots, kMostSplineSegments + 1);
+      for (const float* c : {spline.c0, spline.c1, spline.c2}) {
+        text += ",\n";
+        row(c, kMostSplineSegments);
+      }
+      text += "},\n";
     }
-    text += "},\n";
+    text += "    }}},\n";
   }
   return text;
+}
+
+double NonlinearTarget(NonlinearFunction function, double x) {
+  using F = NonlinearFunction;
+  switch (function) {
+    case F::kExp:
+      return std::exp(x);
+    case F::kSigmoid:
+      return Sigmoid(x);
+    case F::kTanh:
+      return std::tanh(x);
+    case F::kGelu:
+      return x * std::erfc(-x / std::numbers::sqrt2) / 2;
+    case F::kGeluTanh:
+      return x * Sigmoid(2 * std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x));
+    case F::kErf:
+      return std::erf(x);
+    case F::kSoftplus:
+      return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+    case F::kSilu:
+      return x * Sigmoid(x);
+    case F::kHardSigmoid:
+      return std::clamp(x / 6 + 0.5, 0.0, 1.0);
+    case F::kHardSwish:
+      return x * std::clamp(x / 6 + 0.5, 0.0, 1.0);
+    case F::kLog:
+      return std::log(x);
+    case F::kSqrt:
+      return std::sqrt(x);
+    case F::kElu:
+      return x > 0 ? x : std::expm1(x);
+    case F::kReciprocal:
+      return 1 / x;
+    case F::kReciprocalSquareRoot:
+      return 1 / std::sqrt(x == 0 ? 0 : x);  // of minus zero as of zero
+  }
+  return 0;
+}
+
+ErrorAtArgument NonlinearErrorAt(NonlinearFunction function, const Format& format, float x, float result) {
+  const double exact = NonlinearTarget(function, static_cast<double>(x));
+  if (std::isnan(exact) && std::isnan(result)) return {0, 0};
+  // The greatest finite number, half a last place beyond which rounding goes to infinity.
+  const int most_exponent = (1 << format.exponent_bits) - 2 - format.bias;
+  const double last_place = std::ldexp(1.0, most_exponent - format.fraction_bits);
+  const double greatest = std::ldexp(2.0, most_exponent) - last_place;
+  double absolute = std::fabs(static_cast<double>(result) - exact);
+  if (std::isinf(result)) {
+    // Infinity stands for everything from the greatest number on.
+    absolute = std::signbit(result) == std::signbit(exact) ? std::max(0.0, greatest + last_place - std::fabs(exact))
+                                                           : std::numeric_limits<double>::infinity();
+  } else if (std::isinf(exact)) {
+    absolute = std::numeric_limits<double>::infinity();
+  }
+  const int exponent = exact == 0 || std::isinf(exact) ? 1 - format.bias : std::ilogb(exact);
+  const double ulp = std::ldexp(1.0, std::clamp(exponent, 1 - format.bias, most_exponent) - format.fraction_bits);
+  return {absolute, absolute / ulp};
 }
 
 }  // namespace kiln

@@ -104,11 +104,11 @@ inline float ApplyStage(const Stage& stage, float v, float a, float b) {
     case StageOp::kSave1:
       return v;
     case StageOp::kFunction:
-      return Approximate(ToNonlinear(stage.function), v);
+      return Approximate(DefaultSplineTables(), ToNonlinear(stage.function), v);
     case StageOp::kReciprocal:
-      return Approximate(NonlinearFunction::kReciprocal, v);
+      return Approximate(DefaultSplineTables(), NonlinearFunction::kReciprocal, v);
     case StageOp::kReciprocalSquareRoot:
-      return Approximate(NonlinearFunction::kReciprocalSquareRoot, v);
+      return Approximate(DefaultSplineTables(), NonlinearFunction::kReciprocalSquareRoot, v);
     case StageOp::kSelectNegative:
       return v < 0 ? v * a : v;
     case StageOp::kDivide:

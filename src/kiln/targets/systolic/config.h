@@ -28,11 +28,11 @@ struct Config {
   int weight_rows_per_cycle = 1;  // rows of weights shifted into the shadow registers a cycle; divides array_rows
 
   // Numbers. Codes of inputs and weights; integer accumulators wrap in two's complement at accumulator_bits.
-  Format input_format{"int8"};   // int8 (others come with the numerics to come)
-  Format weight_format{"int8"};  // int8
-  int accumulator_bits = 32;     // 16 to 32
+  Format input_format = *FindFormat("int8");   // int8 (others come with the numerics to come)
+  Format weight_format = *FindFormat("int8");  // int8
+  int accumulator_bits = 32;                   // 16 to 32
   // Of the vector unit's arithmetic: fp32, nearest even.
-  Format vector_format{"fp32", FormatKind::kFloat, 32, true, 8, 23};
+  Format vector_format = *FindFormat("fp32");
 
   // Buffers, in words a bank. An input word is array_rows codes; a weight word array_columns codes (one row of a tile);
   // an accumulation word array_columns accumulators. Input and weight buffers have two banks each.

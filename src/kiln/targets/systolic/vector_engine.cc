@@ -195,13 +195,13 @@ void VectorEngine::RunStages(const std::vector<Stage>& stages, const Piece& piec
         std::copy_n(values, count, scratch.saved[stage.op == StageOp::kSave0 ? 0 : 1].data());
         break;
       case StageOp::kFunction:
-        Approximate(ToNonlinear(stage.function), span);
+        Approximate(DefaultSplineTables(), ToNonlinear(stage.function), span);
         break;
       case StageOp::kReciprocal:
-        Approximate(NonlinearFunction::kReciprocal, span);
+        Approximate(DefaultSplineTables(), NonlinearFunction::kReciprocal, span);
         break;
       case StageOp::kReciprocalSquareRoot:
-        Approximate(NonlinearFunction::kReciprocalSquareRoot, span);
+        Approximate(DefaultSplineTables(), NonlinearFunction::kReciprocalSquareRoot, span);
         break;
       default:
         kernels_->stage(stage.op, values, resolve(stage.a, stage.immediate_a), resolve(stage.b, stage.immediate_b),

@@ -1,0 +1,70 @@
+// Codebooks: a list of values.
+#include <cmath>
+
+#include "kiln/numerics/codec.h"
+#include "kiln/numerics/codec_kinds.h"
+
+namespace kiln::internal {
+namespace {
+
+struct Neighbours {
+  int below = -1;  // code of the greatest value that is not above x; -1: none
+  int above = -1;  // code of the least value that is not below x
+};
+
+Neighbours Find(const std::vector<float>& values, const Exact& x) {
+  Neighbours found;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::strong_ordering order = Compare(Exact::FromFloat(values[i]), x);
+    if (order <= 0 && (found.below < 0 || values[i] > values[static_cast<size_t>(found.below)])) {
+      found.below = static_cast<int>(i);
+    }
+    if (order >= 0 && (found.above < 0 || values[i] < values[static_cast<size_t>(found.above)])) {
+      found.above = static_cast<int>(i);
+    }
+  }
+  return found;
+}
+
+// Whether x, strictly between two values, goes to the upper one.
+bool GoesUp(Rounding rounding, float below, float above, const Exact& x, uint32_t random) {
+  switch (rounding) {
+    case Rounding::kTowardZero:
+      return x.negative;
+    case Rounding::kDown:
+      return false;
+    case Rounding::kStochastic: {
+      const auto low = static_cast<double>(below), high = static_cast<double>(above);
+      return random < std::floor((ToDouble(x) - low) / (high - low) * 0x1p32);
+    }
+    case Rounding::kNearestEven:
+    case Rounding::kNearestAway:
+      break;
+  }
+  const Exact sum = Add(Exact::FromFloat(below), Exact::FromFloat(above));
+  const std::strong_ordering order = Compare(Multiply(Exact::FromInt(2), x), sum);
+  if (order != 0) return order > 0;
+  if (std::fabs(below) == std::fabs(above)) return true;
+  return (std::fabs(above) > std::fabs(below)) == (rounding == Rounding::kNearestAway);
+}
+
+}  // namespace
+
+Exact DecodeCodebook(const Format& format, uint32_t code) {
+  const std::vector<float>& values = format.codebook->values;
+  code &= CodeMask(format);
+  // Codes beyond the list stand for its last value.
+  return Exact::FromFloat(values[code < values.size() ? code : values.size() - 1]);
+}
+
+uint32_t EncodeCodebook(const Format& format, const Exact& x, uint32_t random) {
+  const std::vector<float>& values = format.codebook->values;
+  if (x.is_nan()) return EncodeCodebook(format, Exact::Zero(), 0);
+  const Neighbours near = Find(values, x);
+  if (near.below < 0) return static_cast<uint32_t>(near.above);
+  if (near.above < 0 || near.above == near.below) return static_cast<uint32_t>(near.below);
+  const float below = values[static_cast<size_t>(near.below)], above = values[static_cast<size_t>(near.above)];
+  return static_cast<uint32_t>(GoesUp(format.rounding, below, above, x, random) ? near.above : near.below);
+}
+
+}  // namespace kiln::internal

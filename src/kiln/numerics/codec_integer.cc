@@ -1,0 +1,34 @@
+// Integers and fixed point: value = code * 2^-fraction_bits.
+#include "kiln/numerics/codec.h"
+#include "kiln/numerics/codec_kinds.h"
+
+namespace kiln::internal {
+
+Exact DecodeInteger(const Format& format, uint32_t code) {
+  const int64_t value = SignedCode(format, code);
+  const auto bits = static_cast<uint64_t>(value);
+  return Exact::Of(value < 0, value < 0 ? ~bits + 1 : bits, -format.fraction_bits);
+}
+
+uint32_t EncodeInteger(const Format& format, const Exact& x, uint32_t random) {
+  if (x.is_nan()) return 0;
+  const auto limit = [&](bool negative) { return negative ? format.min_code() : format.max_code(); };
+  const auto as_code = [&](int64_t value) { return static_cast<uint32_t>(value) & CodeMask(format); };
+  if (x.is_zero()) return 0;
+  if (x.is_infinite()) return as_code(limit(x.negative));
+  const bool wraps = format.overflow == Overflow::kWrap;
+  if (x.exponent + format.fraction_bits > 61) {  // far outside
+    if (!wraps) return as_code(limit(x.negative));
+    const int64_t shift = x.exponent + format.fraction_bits - 63;
+    const uint64_t low = shift >= 32 ? 0 : shift >= 0 ? x.significand << shift : x.significand >> -shift;
+    return static_cast<uint32_t>(x.negative ? ~low + 1 : low) & CodeMask(format);
+  }
+  const Parts parts = SplitAt(x, -format.fraction_bits);
+  auto magnitude = static_cast<int64_t>(parts.quotient);
+  if (RoundsUp(format.rounding, x.negative, (magnitude & 1) != 0, parts.cut, random)) ++magnitude;
+  const int64_t value = x.negative ? -magnitude : magnitude;
+  if (!wraps && (value < format.min_code() || value > format.max_code())) return as_code(limit(x.negative));
+  return as_code(value);
+}
+
+}  // namespace kiln::internal
