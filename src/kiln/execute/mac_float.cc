@@ -1,0 +1,244 @@
+// Float psums: which rules fp32 arithmetic serves, the portable kernels, and psums by table.
+//
+// Why a sum may be rounded twice. The definition rounds x + y to a psum format of P significant bits once, y being the
+// exact product. Kernels round to fp32 (24 bits) first. Rounding to nearest is monotone and fp32 holds all midpoints
+// between neighbours of the psum format, so the second rounding can only go wrong where the first lands on a midpoint m
+// from a sum s != m.
+//
+//   Claim: that never happens when y is a psum number, too, and P <= 11.
+//   Let e be the exponent of s, which is no fp32 number, so that s has a bit below 2^(e-23). `big` and `small` are x
+//   and y by magnitude. big >= |s|/2 has at most P bits, so its lowest bit is at 2^(e-P) or above; the bit below
+//   2^(e-23) is small's, whose magnitude is therefore below 2^(e-23) * 2^(P-1) = 2^(e+P-24). Midpoints near s, and psum
+//   numbers such as big, are multiples of 2^(e-P), and big is no midpoint, so |big - m| >= 2^(e-P). But |big - m| <=
+//   |small| + |s - m| < 2^(e+P-24) + 2^(e-23) <= 2^(e+P-23) <= 2^(e-P) for P <= 11: a contradiction. (An overflow is a
+//   rounding to the number that would follow the greatest one.)
+//
+// Every product y is a psum number when products have at most P significant bits, none below the psum's least
+// subnormal; too great a product overflows either way. e4m3 * e4m3 in bf16 is such a pair (8 bits and 8). posit8_1 *
+// posit8_1 is not: y = 1.00000001b is a midpoint of bf16, and with x = 2^-24 the sum must round up, though fp32 loses
+// x. There, and always for accumulations under scales, the first rounding is to odd: an inexact sum becomes that fp32
+// neighbour whose last bit is 1. Since every bf16 number and midpoint ends in 0 as an fp32 number, a sum stays on its
+// side of it. That needs P <= 22, and midpoints of subnormals that are even in fp32.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "kiln/execute/mac_float_body.h"
+#include "kiln/numerics/codec.h"
+#include "kiln/numerics/simd.h"
+#include "kiln/support/check.h"
+
+namespace kiln::internal {
+namespace {
+
+// a * b + c of fp32 numbers, rounded to odd in fp32. The product is exact in binary64; the sum is rounded to odd there
+// by its error (Knuth's two-sum), then again in fp32: odd twice is odd.
+float FmaOddFp32(float a, float b, float c) {
+  const double product = double{a} * double{b}, term = c;
+  double sum = product + term;
+  if (!std::isfinite(sum)) return static_cast<float>(sum);
+  const double part = sum - product;
+  const double error = (product - (sum - part)) + (term - part);
+  if (error != 0 && (std::bit_cast<uint64_t>(sum) & 1) == 0) {
+    sum = std::bit_cast<double>(std::bit_cast<uint64_t>(sum) + ((error > 0) == (sum > 0) ? 1u : ~uint64_t{0}));
+  }
+  auto rounded = static_cast<float>(sum);
+  if (std::isinf(rounded)) return std::copysign(std::numeric_limits<float>::max(), rounded);
+  if (double{rounded} == sum || (std::bit_cast<uint32_t>(rounded) & 1) != 0) return rounded;
+  const bool away = std::fabs(double{rounded}) < std::fabs(sum);
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(rounded) + (away ? 1u : ~0u));
+}
+
+struct Width : simd::Scalar {
+  static float FmaOdd(float a, float b, float c) { return FmaOddFp32(a, b, c); }
+  static float RoundIntegral(float a) { return std::nearbyint(a); }
+};
+
+struct Level {
+  template <SumRounding kRounding, bool kOdd, bool kProductRounded>
+  static TileKernel Tile() {
+    return {.lanes = 1,
+            .max_vectors = 4,
+            .pixels = 2,
+            .function = {FloatTile<Width, kRounding, kOdd, kProductRounded, 2, 1>,
+                         FloatTile<Width, kRounding, kOdd, kProductRounded, 2, 2>,
+                         FloatTile<Width, kRounding, kOdd, kProductRounded, 2, 3>,
+                         FloatTile<Width, kRounding, kOdd, kProductRounded, 2, 4>}};
+  }
+  template <SumRounding kRounding>
+  static void Accumulate(const AccumulationArguments& args) {
+    TileScales scales;
+    PrepareTile<Width>(args, scales);
+    AddTile<Width, kRounding>(args, scales);
+  }
+};
+
+// Psums in any small format: the sum rounded to odd has the code of the exact sum, because codes change at numbers of
+// at most 17 bits.
+constexpr int kTableColumns = 16;
+template <bool kProductRounded>
+void TableTile(const TileArguments& args) {
+  constexpr int kPixels = 2, kColumns = kTableColumns;
+  const FormatTable& table = *args.psum->table;
+  for (int p = 0; p < kPixels; ++p) {
+    float sums[kColumns] = {};
+    const float* operands = static_cast<const float*>(args.image) + args.places[p];
+    const auto* weights = static_cast<const float*>(args.weights);
+    for (int64_t s = 0; s < args.steps; ++s, weights += kColumns) {
+      const float x = operands[args.offsets[s]];
+      for (int n = 0; n < kColumns; ++n) {
+        if constexpr (kProductRounded) {
+          sums[n] = table.Round(FmaOddFp32(table.Round(FmaOddFp32(x, weights[n], -0.0f)), 1.0f, sums[n]));
+        } else {
+          sums[n] = table.Round(FmaOddFp32(x, weights[n], sums[n]));
+        }
+      }
+    }
+    std::copy_n(sums, kColumns, static_cast<float*>(args.psums) + p * kColumns);
+  }
+}
+
+void TableAccumulate(const AccumulationArguments& args) {
+  TileScales scales;
+  PrepareTile<Width>(args, scales);
+  for (int64_t p = 0; p < args.pixels; ++p) {
+    const float* psums = static_cast<const float*>(args.psums) + p * args.columns;
+    float* results = static_cast<float*>(args.results) + p * args.stride;
+    for (int64_t n = 0; n < args.columns; ++n) {
+      results[n] = args.accumulation->table->Round(FmaOddFp32(psums[n], scales.of[p * args.columns + n], results[n]));
+    }
+  }
+}
+
+const FloatKernelSet& KernelsOf(CpuLevel level) {
+#if defined(__x86_64__)
+  if (level == CpuLevel::kAvx512Vnni) return kAvx512FloatKernels;
+  if (level == CpuLevel::kAvx2) return kAvx2FloatKernels;
+#endif
+  (void)level;
+  return kPortableFloatKernels;
+}
+
+// What the finite codes of a format need.
+struct Extent {
+  int significant = 0;          // bits
+  int64_t lowest = INT64_MAX;   // exponent of the lowest bit of any
+  int64_t highest = INT64_MIN;  // exponent of the highest bit
+};
+Extent ExtentOf(const Format& format) {
+  if (format.bits > 16) return {24, -149, 127};  // whatever fp32 holds
+  Extent extent;
+  for (uint32_t code = 0; code <= CodeMask(format); ++code) {
+    const Exact value = Decode(format, code);
+    if (!value.is_finite() || value.is_zero()) continue;
+    const int significant = 64 - std::countr_zero(value.significand);
+    extent.significant = std::max(extent.significant, significant);
+    extent.lowest = std::min(extent.lowest, value.exponent - significant + 1);
+    extent.highest = std::max(extent.highest, value.exponent);
+  }
+  return extent;
+}
+
+// The claim above.
+bool ProductsArePsums(const MacRule& rule) {
+  const Extent input = ExtentOf(rule.input), weight = ExtentOf(rule.weight);
+  const int significant = rule.psum.fraction_bits + 1;
+  return significant <= 11 && input.significant + weight.significant <= significant &&
+         input.lowest + weight.lowest >= 1 - rule.psum.bias - rule.psum.fraction_bits;
+}
+
+class FloatKernel final : public MacKernel {
+ public:
+  FloatKernel(const MacRule& rule, TilePlan plan, std::string_view name)
+      : MacKernel(rule), plan_(std::move(plan)), name_(name), input_(FormatTable::Of(rule.input)) {}
+  std::string_view name() const override { return name_; }
+  int operand_bytes() const override { return 4; }
+  void StoreOperands(const void* codes, int64_t count, void* operands) const override {
+    input_->DecodeCodes(codes, count, static_cast<float*>(operands));
+  }
+  std::unique_ptr<const MacWeights> Pack(const MacOrder& order, int64_t columns, const void* codes,
+                                         const float* scales) const override {
+    CheckPacking(rule(), order, columns, scales);
+    std::vector<float> weights(order.offsets.size() * static_cast<size_t>(columns));
+    DecodeCodes(rule().weight, codes, std::ssize(weights), weights.data());
+    return PackTiles(plan_, order, columns, weights.data(), scales);
+  }
+
+ private:
+  const TilePlan plan_;
+  const std::string_view name_;
+  const std::shared_ptr<const FormatTable> input_;
+};
+
+}  // namespace
+
+const FloatKernelSet kPortableFloatKernels = {ChooseTile<Level>, ChooseAccumulation<Level>};
+
+SumRounding SumRoundingOf(const Format& format) {
+  const int significant = format.fraction_bits + 1;
+  const bool ieee = format.kind == FormatKind::kFloat && format.is_signed && format.specials == Specials::kIeee &&
+                    format.low_exponent == LowExponent::kSubnormal && format.rounding == Rounding::kNearestEven &&
+                    format.overflow == Overflow::kInfinity;
+  if (ieee && format.exponent_bits == 8 && format.bias == 127) {
+    if (significant == 24) return SumRounding::kFp32;
+    if (significant == 8) return SumRounding::kBf16;
+    if (significant == 11) return SumRounding::kTf32;
+  }
+  if (ieee && significant >= 2 && significant <= 22 && format.exponent_bits >= 2 && format.exponent_bits <= 7 &&
+      format.bias == (1 << (format.exponent_bits - 1)) - 1) {
+    return SumRounding::kNarrow;
+  }
+  if (format.bits <= 16 && (format.kind == FormatKind::kFloat || format.kind == FormatKind::kPosit) &&
+      format.rounding != Rounding::kStochastic && format.overflow != Overflow::kWrap && FitsFp32(format)) {
+    return SumRounding::kTable;
+  }
+  return SumRounding::kOther;
+}
+
+NarrowFloat NarrowFloatOf(const Format& format) {
+  NarrowFloat narrow;
+  narrow.dropped = 23 - format.fraction_bits;
+  narrow.half_less_one = (1 << (narrow.dropped - 1)) - 1;
+  narrow.mask = static_cast<int32_t>(~0u << narrow.dropped);
+  narrow.normal = std::ldexp(1.0f, 1 - format.bias);
+  narrow.unit = std::ldexp(1.0f, 1 - format.bias - format.fraction_bits);
+  narrow.inverse_unit = 1 / narrow.unit;
+  narrow.greatest = ToFloat(GreatestValue(format));
+  return narrow;
+}
+
+SumFormat SumFormatOf(const Format& format) {
+  SumFormat sum;
+  sum.rounding = SumRoundingOf(format);
+  if (sum.rounding == SumRounding::kNarrow) sum.narrow = NarrowFloatOf(format);
+  if (sum.rounding == SumRounding::kTable) sum.table = FormatTable::Of(format);
+  return sum;
+}
+
+AccumulationFunction FloatAccumulation(CpuLevel level, SumRounding rounding) {
+  if (rounding == SumRounding::kTable) return TableAccumulate;
+  return KernelsOf(level).accumulation(rounding);
+}
+
+std::unique_ptr<const MacKernel> MakeFloatKernel(CpuLevel level, const MacRule& rule) {
+  if (rule.integer_psum() || rule.quire || !FitsFp32(rule.input) || !FitsFp32(rule.weight)) return nullptr;
+  TilePlan plan;
+  plan.psum = SumFormatOf(rule.psum);
+  plan.accumulation = SumFormatOf(rule.accumulation);
+  plan.accumulate = FloatAccumulation(level, plan.accumulation.rounding);
+  const bool by_table = plan.psum.rounding == SumRounding::kTable;
+  if (by_table) {
+    plan.tile = {.lanes = kTableColumns,
+                 .max_vectors = 1,
+                 .pixels = 2,
+                 .function = {rule.product_rounded ? TableTile<true> : TableTile<false>}};
+  } else if (plan.psum.rounding != SumRounding::kOther) {
+    const bool odd = plan.psum.rounding != SumRounding::kFp32 && !ProductsArePsums(rule);
+    plan.tile = KernelsOf(level).tile(plan.psum.rounding, odd, rule.product_rounded);
+  }
+  if (plan.tile.function[0] == nullptr || plan.accumulate == nullptr) return nullptr;
+  return std::make_unique<FloatKernel>(rule, std::move(plan), by_table ? "table" : "float");
+}
+
+}  // namespace kiln::internal

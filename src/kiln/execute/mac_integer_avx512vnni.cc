@@ -1,0 +1,83 @@
+#include "kiln/execute/mac_kernels.h"
+
+#if defined(__AVX512VNNI__)
+#include <cstring>
+
+#include "kiln/execute/mac_float_body.h"
+#include "kiln/numerics/simd.h"
+
+namespace kiln::internal {
+namespace {
+
+constexpr int kPixels = 6;
+
+// kBytes: four int8 weights and biased operands a step, psums starting from what the bias adds; else two int16.
+template <bool kBytes, int kVectors>
+void Tile(const TileArguments& args) {
+  constexpr int kOperandBytes = kBytes ? 1 : 2;
+  const auto* weights = static_cast<const __m512i*>(args.weights);
+  __m512i sums[kPixels][kVectors];
+  const uint8_t* operands[kPixels];
+  for (int p = 0; p < kPixels; ++p) {
+    operands[p] = static_cast<const uint8_t*>(args.image) + args.places[p] * kOperandBytes;
+    for (int v = 0; v < kVectors; ++v) {
+      sums[p][v] = kBytes ? _mm512_loadu_si512(weights + v) : _mm512_setzero_si512();
+    }
+  }
+  if (kBytes) weights += kVectors;
+  for (int64_t s = 0; s < args.steps; ++s, weights += kVectors) {
+    const int64_t offset = args.offsets[s] * kOperandBytes;
+    __m512i w[kVectors];
+    for (int v = 0; v < kVectors; ++v) w[v] = _mm512_loadu_si512(weights + v);
+    for (int p = 0; p < kPixels; ++p) {
+      int32_t four;
+      std::memcpy(&four, operands[p] + offset, sizeof four);
+      const __m512i x = _mm512_set1_epi32(four);
+      for (int v = 0; v < kVectors; ++v) {
+        sums[p][v] = kBytes ? _mm512_dpbusd_epi32(sums[p][v], x, w[v]) : _mm512_dpwssd_epi32(sums[p][v], x, w[v]);
+      }
+    }
+  }
+  for (int p = 0; p < kPixels; ++p) {
+    for (int v = 0; v < kVectors; ++v) {
+      _mm512_storeu_si512(static_cast<__m512i*>(args.psums) + p * kVectors + v, sums[p][v]);
+    }
+  }
+}
+
+void AddIntegers(const AccumulationArguments& args) {
+  const __m128i psum_above = _mm_cvtsi32_si128(32 - args.psum_bits);
+  const __m128i above = _mm_cvtsi32_si128(32 - args.accumulation_bits);
+  const auto wrap = [](__m512i value, __m128i count) {
+    return _mm512_maskz_sra_epi32(0xffff, _mm512_maskz_sll_epi32(0xffff, value, count), count);
+  };
+  for (int64_t p = 0; p < args.pixels; ++p) {
+    const int32_t* psums = static_cast<const int32_t*>(args.psums) + p * args.columns;
+    int32_t* results = static_cast<int32_t*>(args.results) + p * args.stride;
+    for (int64_t n = 0; n < args.columns; n += 16) {
+      const __m512i psum = wrap(_mm512_loadu_si512(psums + n), psum_above);
+      _mm512_storeu_si512(results + n, wrap(_mm512_add_epi32(psum, _mm512_loadu_si512(results + n)), above));
+    }
+  }
+}
+
+template <bool kBytes>
+constexpr TileKernel Kernel() {
+  return {.lanes = 16,
+          .max_vectors = 4,
+          .pixels = kPixels,
+          .operands_per_step = kBytes ? 4 : 2,
+          .weight_bytes = kBytes ? 1 : 2,
+          .starting = kBytes,
+          .function = {Tile<kBytes, 1>, Tile<kBytes, 2>, Tile<kBytes, 3>, Tile<kBytes, 4>}};
+}
+
+}  // namespace
+
+const IntegerKernelSet kAvx512IntegerKernels = {.bytes = Kernel<true>(),
+                                                .words = Kernel<false>(),
+                                                .to_integer = AddIntegers,
+                                                .to_fp32 = AddConvertedTile<simd::Avx512>};
+
+}  // namespace kiln::internal
+#endif

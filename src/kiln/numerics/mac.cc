@@ -1,0 +1,116 @@
+#include "kiln/numerics/mac.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "fmt/format.h"
+#include "kiln/numerics/codec.h"
+#include "kiln/numerics/tables.h"
+#include "kiln/support/check.h"
+
+namespace kiln {
+namespace {
+
+// A psum or an accumulation: starts at zero, takes both signs, and rounds the same way every time.
+Status CheckSumFormat(const char* key, const Format& format) {
+  if (format.rounding == Rounding::kStochastic) {
+    return UnsupportedAt("", key, fmt::format("{} rounds stochastically", format.name), "a deterministic rounding");
+  }
+  if (format.kind == FormatKind::kCodebook || !format.is_signed || !HasZero(format)) {
+    return ErrorAt("", key, fmt::format("{} cannot hold sums", format.name),
+                   "a signed integer, float or posit format with a zero");
+  }
+  return OkStatus();
+}
+
+// The lowest `bits` bits of a number, sign-extended.
+uint32_t Wrap(int64_t value, int bits) {
+  const auto low = static_cast<uint32_t>(value);
+  return bits == 32 ? low : static_cast<uint32_t>(static_cast<int32_t>(low << (32 - bits)) >> (32 - bits));
+}
+
+uint32_t FloatBits(float value) { return value == value ? std::bit_cast<uint32_t>(value) : kQuietNan; }
+
+}  // namespace
+
+bool IsIntegerOperand(const Format& format) {
+  if (format.is_integer()) return true;
+  return format.kind == FormatKind::kCodebook &&
+         std::all_of(format.codebook->values.begin(), format.codebook->values.end(),
+                     [](float value) { return value == std::nearbyint(value) && std::fabs(value) <= 32767; });
+}
+
+int64_t IntegerOperand(const Format& format, uint32_t code) {
+  if (format.is_integer()) return SignedCode(format, code);
+  return static_cast<int64_t>(DecodeFloat(format, code));
+}
+
+Status CheckMacRule(const MacRule& rule) {
+  KILN_RETURN_IF_ERROR(CheckSumFormat("key 'psum_format'", rule.psum));
+  KILN_RETURN_IF_ERROR(CheckSumFormat("key 'accumulation_format'", rule.accumulation));
+  if (!rule.integer_psum()) {
+    if (rule.accumulation.is_integer()) {
+      return ErrorAt("", "key 'accumulation_format'",
+                     fmt::format("{} cannot take psums in {}", rule.accumulation.name, rule.psum.name),
+                     "a float or posit format");
+    }
+    return OkStatus();
+  }
+  for (const Format* operand : {&rule.input, &rule.weight}) {
+    if (!IsIntegerOperand(*operand)) {
+      return ErrorAt("", "key 'psum_format'",
+                     fmt::format("{} cannot hold products of {}", rule.psum.name, operand->name),
+                     "a float or posit format");
+    }
+  }
+  if (rule.quire) {
+    return ErrorAt("", "key 'quire'", fmt::format("{} sums are exact without one", rule.psum.name),
+                   "a float or posit 'psum_format', or no quire");
+  }
+  if (rule.scaled && rule.accumulation.is_integer()) {
+    return ErrorAt("", "key 'accumulation_format'",
+                   fmt::format("{} cannot take psums under block scales", rule.accumulation.name), "a float format");
+  }
+  return OkStatus();
+}
+
+uint32_t MacZero(const Format& format) { return ZeroCode(format); }
+
+uint32_t PsumStep(const MacRule& rule, uint32_t psum, uint32_t input, uint32_t weight) {
+  if (rule.integer_psum()) {
+    const auto x = static_cast<uint64_t>(IntegerOperand(rule.input, input));
+    const auto w = static_cast<uint64_t>(IntegerOperand(rule.weight, weight));
+    return Wrap(static_cast<int64_t>(uint64_t{psum} + x * w), rule.psum.bits);
+  }
+  if (!rule.product_rounded) return MultiplyAdd(rule.input, input, rule.weight, weight, rule.psum, psum);
+  const uint32_t product = MultiplyCodes(rule.input, input, rule.weight, weight, rule.psum);
+  return AddCodes(rule.psum, psum, rule.psum, product, rule.psum);
+}
+
+uint32_t AccumulationStep(const MacRule& rule, uint32_t accumulation, uint32_t psum, float scale) {
+  const auto integer = static_cast<int32_t>(psum);
+  if (rule.integer_result()) {
+    return Wrap(int64_t{static_cast<int32_t>(accumulation)} + integer, rule.accumulation.bits);
+  }
+  const Exact value = rule.integer_psum() ? Exact::FromFloat(static_cast<float>(integer)) : Decode(rule.psum, psum);
+  return Encode(rule.accumulation,
+                Add(Decode(rule.accumulation, accumulation), Multiply(value, Exact::FromFloat(scale))));
+}
+
+uint32_t MacResult(const MacRule& rule, uint32_t accumulation) {
+  return rule.integer_result() ? accumulation : FloatBits(DecodeFloat(rule.accumulation, accumulation));
+}
+
+uint32_t MultiplyAccumulate(const MacRule& rule, std::span<const MacTile> tiles) {
+  uint32_t accumulation = MacZero(rule.accumulation);
+  for (const MacTile& tile : tiles) {
+    KILN_CHECK(tile.inputs.size() == tile.weights.size());
+    uint32_t psum = MacZero(rule.psum);
+    for (size_t r = 0; r < tile.inputs.size(); ++r) psum = PsumStep(rule, psum, tile.inputs[r], tile.weights[r]);
+    accumulation = AccumulationStep(rule, accumulation, psum, tile.scale);
+  }
+  return MacResult(rule, accumulation);
+}
+
+}  // namespace kiln

@@ -1,0 +1,286 @@
+#include "kiln/numerics/tables.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <mutex>
+
+#include "kiln/numerics/codec.h"
+#include "kiln/support/check.h"
+#include "kiln/support/random.h"
+
+namespace kiln {
+namespace {
+
+constexpr uint32_t kSignBit = 0x80000000u;
+constexpr uint32_t kInfinityBits = 0x7f800000u;
+
+// fp32 bits to a number that orders values from minus infinity to infinity (and -0 before +0), and back.
+uint32_t KeyOf(uint32_t bits) { return (bits & kSignBit) != 0 ? ~bits : bits | kSignBit; }
+float ValueOf(uint32_t key) { return std::bit_cast<float>((key & kSignBit) != 0 ? key ^ kSignBit : ~key); }
+
+// Fields laid out as IEEE 754 does, at most as wide as fp32's, rounded to nearest even: what arithmetic on fp32 bits
+// encodes.
+bool IsSmallIeee(const Format& format) {
+  return format.kind == FormatKind::kFloat && format.is_signed && format.specials == Specials::kIeee &&
+         format.low_exponent == LowExponent::kSubnormal && format.rounding == Rounding::kNearestEven &&
+         format.exponent_bits >= 2 && format.exponent_bits <= 8 && format.fraction_bits >= 1 &&
+         format.fraction_bits <= 23 && format.bias == (1 << (format.exponent_bits - 1)) - 1;
+}
+bool IsFp32(const Format& format) {
+  return IsSmallIeee(format) && format.exponent_bits == 8 && format.fraction_bits == 23;
+}
+
+}  // namespace
+
+uint32_t LoadCode(const Format& format, const void* codes, int64_t index) {
+  const auto* at = static_cast<const uint8_t*>(codes) + index * format.bytes();
+  uint32_t code = 0;
+  std::memcpy(&code, at, static_cast<size_t>(format.bytes()));
+  return code & CodeMask(format);
+}
+
+void StoreCode(const Format& format, uint32_t code, int64_t index, void* codes) {
+  auto* at = static_cast<uint8_t*>(codes) + index * format.bytes();
+  code &= CodeMask(format);
+  if (format.is_integer()) code = static_cast<uint32_t>(SignedCode(format, code));
+  std::memcpy(at, &code, static_cast<size_t>(format.bytes()));
+}
+
+FormatTable::FormatTable(const Format& format) : format_(format) {
+  if (format.bits <= 16) {
+    values_.resize(size_t{1} << format.bits);
+    for (size_t code = 0; code < values_.size(); ++code) {
+      values_[code] = DecodeFloat(format, static_cast<uint32_t>(code));
+      if (values_[code] != values_[code]) values_[code] = std::bit_cast<float>(kQuietNan);
+    }
+  }
+  nan_code_ = EncodeFloat(format, std::bit_cast<float>(kQuietNan));
+  const bool monotone = format.rounding != Rounding::kStochastic && format.overflow != Overflow::kWrap;
+  if (IsFp32(format) && format.overflow == Overflow::kInfinity) {
+    encoder_ = Encoder::kIdentity;
+  } else if (IsSmallIeee(format) && format.bits > 8 && format.overflow == Overflow::kInfinity) {
+    encoder_ = Encoder::kFloat;
+  } else if (format.bits <= 16 && monotone) {
+    encoder_ = Encoder::kSteps;
+    FindSteps();
+    FillBuckets();
+  }
+}
+
+std::shared_ptr<const FormatTable> FormatTable::Of(const Format& format) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<const FormatTable>, std::less<>> tables;
+  const auto same = [&](const Format& other) {  // a codebook's file may have changed under its name
+    return format.codebook == nullptr || format.codebook == other.codebook ||
+           format.codebook->values == other.codebook->values;
+  };
+  {
+    const std::lock_guard lock(mutex);
+    const auto found = tables.find(format.name);
+    if (found != tables.end() && same(found->second->format())) return found->second;
+  }
+  auto made = std::make_shared<const FormatTable>(format);
+  const std::lock_guard lock(mutex);
+  return tables[format.name] = std::move(made);
+}
+
+// Bisects each side of zero for the places where the code changes. On a side, codes stand for values in order, so that
+// equal codes at both ends mean one code in between.
+void FormatTable::FindSteps() {
+  struct Range {
+    uint32_t low, high, low_code, high_code;
+  };
+  const auto code_of = [&](uint32_t key) { return EncodeFloat(format_, ValueOf(key)); };
+  const auto side = [&](uint32_t low, uint32_t high) {
+    const uint32_t low_code = code_of(low);
+    if (step_codes_.empty() || step_codes_.back() != low_code) {
+      step_keys_.push_back(low);
+      step_codes_.push_back(low_code);
+    }
+    std::vector<Range> open{{low, high, low_code, code_of(high)}};
+    while (!open.empty()) {
+      const Range range = open.back();
+      open.pop_back();
+      if (range.low_code == range.high_code) continue;
+      if (range.high - range.low == 1) {
+        step_keys_.push_back(range.high);
+        step_codes_.push_back(range.high_code);
+        continue;
+      }
+      const uint32_t middle = range.low + (range.high - range.low) / 2, code = code_of(middle);
+      open.push_back({middle, range.high, code, range.high_code});
+      open.push_back({range.low, middle, range.low_code, code});
+    }
+  };
+  // NaNs stand beyond both infinities.
+  const uint32_t minus_infinity = KeyOf(kSignBit | kInfinityBits), infinity = KeyOf(kInfinityBits);
+  step_keys_.push_back(0);
+  step_codes_.push_back(nan_code_);
+  side(minus_infinity, KeyOf(kSignBit));
+  side(KeyOf(0), infinity);
+  if (step_codes_.back() != nan_code_) {
+    step_keys_.push_back(infinity + 1);
+    step_codes_.push_back(nan_code_);
+  }
+}
+
+void FormatTable::FillBuckets() {
+  constexpr int kLeastShift = 16;
+  const auto crowded = [&](int shift) {  // the first step stands at 0 and is no change
+    for (size_t i = 2; i < step_keys_.size(); ++i) {
+      if ((step_keys_[i] >> shift) == (step_keys_[i - 1] >> shift)) return true;
+    }
+    return false;
+  };
+  bucket_shift_ = 28;
+  while (bucket_shift_ > kLeastShift && crowded(bucket_shift_)) --bucket_shift_;
+  const bool single = !crowded(bucket_shift_);
+  const uint32_t count = 1u << (32 - bucket_shift_);
+  size_t step = 0;  // the last one at or before the bucket's beginning
+  for (uint32_t bucket = 0; bucket < count; ++bucket) {
+    const uint32_t begin = bucket << bucket_shift_;
+    while (step + 1 < step_keys_.size() && step_keys_[step + 1] <= begin) ++step;
+    bucket_first_.push_back(static_cast<uint32_t>(step));
+    if (!single) continue;
+    const auto below = static_cast<uint16_t>(step_codes_[step]);
+    const bool steps = step + 1 < step_keys_.size() && (step_keys_[step + 1] >> bucket_shift_) == bucket;
+    buckets_.push_back(steps ? Bucket{step_keys_[step + 1], below, static_cast<uint16_t>(step_codes_[step + 1])}
+                             : Bucket{begin, below, below});
+  }
+  if (single) bucket_first_.clear();
+}
+
+inline uint32_t FormatTable::EncodeBySteps(float value) const {
+  const uint32_t key = KeyOf(std::bit_cast<uint32_t>(value));
+  const uint32_t index = key >> bucket_shift_;
+  if (!buckets_.empty()) {
+    const Bucket& bucket = buckets_[index];
+    return key >= bucket.threshold ? bucket.above : bucket.below;
+  }
+  const auto begin = step_keys_.begin() + bucket_first_[index];
+  const auto end =
+      index + 1 < bucket_first_.size() ? step_keys_.begin() + bucket_first_[index + 1] + 1 : step_keys_.end();
+  return step_codes_[static_cast<size_t>(std::upper_bound(begin, end, key) - step_keys_.begin() - 1)];
+}
+
+// Normal numbers: the integer that sign-free bits are, rounded at the place of the last fraction bit, carries into the
+// exponent as it should. Below the least normal number an addition whose unit in the last place is the format's least
+// subnormal rounds instead.
+inline uint32_t FormatTable::EncodeByArithmetic(float value) const {
+  const int shift = 23 - format_.fraction_bits;
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const uint32_t magnitude = bits & ~kSignBit, sign = (bits & kSignBit) != 0 ? 1u << (format_.bits - 1) : 0u;
+  const uint32_t infinity = ((1u << format_.exponent_bits) - 1) << format_.fraction_bits;
+  if (magnitude > kInfinityBits) return nan_code_;
+  const uint32_t rebias = static_cast<uint32_t>(127 - format_.bias) << 23;
+  uint32_t code;
+  if (rebias != 0 && magnitude < rebias + (1u << 23)) {
+    const float magic = std::bit_cast<float>(rebias + (static_cast<uint32_t>(shift + 1) << 23));
+    code = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + magic) - std::bit_cast<uint32_t>(magic);
+  } else {  // fp32's own subnormals, too, when the exponents are as wide
+    const uint32_t half = shift == 0 ? 0 : (1u << (shift - 1)) - 1 + ((magnitude >> shift) & 1);
+    code = std::min((magnitude - rebias + half) >> shift, infinity);
+  }
+  return sign | code;
+}
+
+float FormatTable::Decode(uint32_t code) const {
+  code &= CodeMask(format_);
+  if (!values_.empty()) return values_[code];
+  const float value = DecodeFloat(format_, code);
+  return value == value ? value : std::bit_cast<float>(kQuietNan);
+}
+
+uint32_t FormatTable::Encode(float value, uint32_t random) const {
+  switch (encoder_) {
+    case Encoder::kIdentity:
+      return value == value ? std::bit_cast<uint32_t>(value) : kQuietNan;
+    case Encoder::kFloat:
+      return EncodeByArithmetic(value);
+    case Encoder::kSteps:
+      return EncodeBySteps(value);
+    case Encoder::kScalar:
+      break;
+  }
+  return EncodeFloat(format_, value, random);
+}
+
+template <typename Code>
+void FormatTable::EncodeAs(const float* values, int64_t count, Code* codes, uint64_t seed) const {
+  const bool extend = format_.is_integer() && format_.is_signed && format_.bits < 32;
+  const auto store = [&](int64_t i, uint32_t code) {
+    if (extend) code = static_cast<uint32_t>(static_cast<int32_t>(code << (32 - format_.bits)) >> (32 - format_.bits));
+    codes[i] = static_cast<Code>(code);
+  };
+  switch (encoder_) {
+    case Encoder::kFloat:
+      for (int64_t i = 0; i < count; ++i) store(i, EncodeByArithmetic(values[i]));
+      return;
+    case Encoder::kSteps:
+      for (int64_t i = 0; i < count; ++i) store(i, EncodeBySteps(values[i]));
+      return;
+    default:
+      break;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    store(i, Encode(values[i], static_cast<uint32_t>(MixBits(seed + static_cast<uint64_t>(i)) >> 32)));
+  }
+}
+
+template <typename Code>
+void FormatTable::DecodeAs(const Code* codes, int64_t count, float* values) const {
+  if (!values_.empty()) {
+    const uint32_t mask = CodeMask(format_);
+    for (int64_t i = 0; i < count; ++i) values[i] = values_[static_cast<uint32_t>(codes[i]) & mask];
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    if (encoder_ == Encoder::kIdentity) {
+      const auto value = std::bit_cast<float>(static_cast<uint32_t>(codes[i]));
+      values[i] = value == value ? value : std::bit_cast<float>(kQuietNan);
+    } else {
+      values[i] = Decode(static_cast<uint32_t>(codes[i]));
+    }
+  }
+}
+
+void FormatTable::DecodeCodes(const void* codes, int64_t count, float* values) const {
+  switch (format_.bytes()) {
+    case 1:
+      return DecodeAs(static_cast<const uint8_t*>(codes), count, values);
+    case 2:
+      return DecodeAs(static_cast<const uint16_t*>(codes), count, values);
+    default:
+      return DecodeAs(static_cast<const uint32_t*>(codes), count, values);
+  }
+}
+
+void FormatTable::EncodeValues(const float* values, int64_t count, void* codes, uint64_t seed) const {
+  switch (format_.bytes()) {
+    case 1:
+      return EncodeAs(values, count, static_cast<uint8_t*>(codes), seed);
+    case 2:
+      return EncodeAs(values, count, static_cast<uint16_t*>(codes), seed);
+    default:
+      return EncodeAs(values, count, static_cast<uint32_t*>(codes), seed);
+  }
+}
+
+void FormatTable::RoundValues(float* values, int64_t count, uint64_t seed) const {
+  for (int64_t i = 0; i < count; ++i) {
+    values[i] = Round(values[i], static_cast<uint32_t>(MixBits(seed + static_cast<uint64_t>(i)) >> 32));
+  }
+}
+
+void DecodeCodes(const Format& format, const void* codes, int64_t count, float* values) {
+  FormatTable::Of(format)->DecodeCodes(codes, count, values);
+}
+
+void EncodeValues(const Format& format, const float* values, int64_t count, void* codes, uint64_t seed) {
+  FormatTable::Of(format)->EncodeValues(values, count, codes, seed);
+}
+
+}  // namespace kiln
