@@ -120,29 +120,9 @@ const FloatKernelSet& KernelsOf(CpuLevel level) {
   return kPortableFloatKernels;
 }
 
-// What the finite codes of a format need.
-struct Extent {
-  int significant = 0;          // bits
-  int64_t lowest = INT64_MAX;   // exponent of the lowest bit of any
-  int64_t highest = INT64_MIN;  // exponent of the highest bit
-};
-Extent ExtentOf(const Format& format) {
-  if (format.bits > 16) return {24, -149, 127};  // whatever fp32 holds
-  Extent extent;
-  for (uint32_t code = 0; code <= CodeMask(format); ++code) {
-    const Exact value = Decode(format, code);
-    if (!value.is_finite() || value.is_zero()) continue;
-    const int significant = 64 - std::countr_zero(value.significand);
-    extent.significant = std::max(extent.significant, significant);
-    extent.lowest = std::min(extent.lowest, value.exponent - significant + 1);
-    extent.highest = std::max(extent.highest, value.exponent);
-  }
-  return extent;
-}
-
 // The claim above.
 bool ProductsArePsums(const MacRule& rule) {
-  const Extent input = ExtentOf(rule.input), weight = ExtentOf(rule.weight);
+  const OperandExtent input = ExtentOf(rule.input), weight = ExtentOf(rule.weight);
   const int significant = rule.psum.fraction_bits + 1;
   return significant <= 11 && input.significant + weight.significant <= significant &&
          input.lowest + weight.lowest >= 1 - rule.psum.bias - rule.psum.fraction_bits;
@@ -174,6 +154,21 @@ class FloatKernel final : public MacKernel {
 }  // namespace
 
 const FloatKernelSet kPortableFloatKernels = {ChooseTile<Level>, ChooseAccumulation<Level>};
+
+OperandExtent ExtentOf(const Format& format) {
+  if (format.bits > 16) return {24, -149, 127, true};
+  OperandExtent extent;
+  for (uint32_t code = 0; code <= CodeMask(format); ++code) {
+    const Exact value = Decode(format, code);
+    extent.specials |= !value.is_finite();
+    if (!value.is_finite() || value.is_zero()) continue;
+    const int significant = 64 - std::countr_zero(value.significand);
+    extent.significant = std::max(extent.significant, significant);
+    extent.lowest = std::min(extent.lowest, value.exponent - significant + 1);
+    extent.highest = std::max(extent.highest, value.exponent);
+  }
+  return extent;
+}
 
 SumRounding SumRoundingOf(const Format& format) {
   const int significant = format.fraction_bits + 1;

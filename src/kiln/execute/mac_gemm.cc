@@ -13,7 +13,8 @@ namespace internal {
 
 void CheckPacking(const MacRule& rule, const MacOrder& order, int64_t columns, const float* scales) {
   const int64_t elements = std::accumulate(order.tile_sizes.begin(), order.tile_sizes.end(), int64_t{0});
-  KILN_CHECK(columns >= 1 && elements >= 1 && elements == std::ssize(order.offsets));
+  KILN_CHECK(columns >= 1 && elements >= 1 && elements <= int64_t{1} << 28);
+  KILN_CHECK(elements == std::ssize(order.offsets));
   for (int64_t size : order.tile_sizes) KILN_CHECK(size >= 1);
   KILN_CHECK(rule.scaled == (scales != nullptr));
   KILN_CHECK(order.scale_offsets.size() == (rule.scaled ? order.tile_sizes.size() : 0));
@@ -24,6 +25,7 @@ void CheckPacking(const MacRule& rule, const MacOrder& order, int64_t columns, c
 std::unique_ptr<const MacKernel> MacKernel::Create(CpuLevel level, const MacRule& rule) {
   KILN_CHECK(CheckMacRule(rule).ok());
   if (auto kernel = internal::MakeIntegerKernel(level, rule)) return kernel;
+  if (auto kernel = internal::MakeQuireKernel(level, rule)) return kernel;
   if (auto kernel = internal::MakeFloatKernel(level, rule)) return kernel;
   return internal::MakeScalarKernel(rule);
 }

@@ -76,6 +76,7 @@ class MacKernel {
   virtual void StoreOperands(const void* codes, int64_t count, void* operands) const = 0;
   void FillOperands(uint32_t code, int64_t count, void* operands) const;
 
+  // A reduction has at most 2^28 elements.
   //   codes   [order.offsets.size()][columns] in memory, of the weight format
   //   scales  [order.tile_sizes.size()][columns]; null unless rule.scaled
   virtual std::unique_ptr<const MacWeights> Pack(const MacOrder& order, int64_t columns, const void* codes,

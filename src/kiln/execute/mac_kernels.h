@@ -128,6 +128,15 @@ std::unique_ptr<const MacWeights> PackTiles(const TilePlan& plan, const MacOrder
 // The same reduction as a single tile, for sums that no tile boundary changes.
 MacOrder OneTile(const MacOrder& order);
 
+// What the finite codes of a format need; of formats above 16 bits what fp32 needs.
+struct OperandExtent {
+  int significant = 0;          // bits
+  int64_t lowest = INT64_MAX;   // exponent of the lowest bit of any
+  int64_t highest = INT64_MIN;  // exponent of the highest bit of any
+  bool specials = false;        // whether there are NaN or infinity
+};
+OperandExtent ExtentOf(const Format& format);
+
 // The kernels by rule; each gives null where it does not serve the rule. MakeScalarKernel serves all.
 std::unique_ptr<const MacKernel> MakeFloatKernel(CpuLevel level, const MacRule& rule);
 std::unique_ptr<const MacKernel> MakeIntegerKernel(CpuLevel level, const MacRule& rule);

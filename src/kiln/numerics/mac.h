@@ -21,7 +21,8 @@
 // accumulation adds fp32(psum) * s.
 //
 // Quire. With `quire` the psum is exact and leaves the array rounded to fp32 once, nearest even: without microscaling
-// at the end of the whole reduction, with microscaling at the end of each row tile, to be accumulated as above.
+// at the end of the whole reduction, with microscaling at the end of each row tile, to be accumulated as above. An
+// exact sum of zero is +0.
 #ifndef KILN_NUMERICS_MAC_H_
 #define KILN_NUMERICS_MAC_H_
 
@@ -60,10 +61,29 @@ struct MacTile {
 // accumulation's value (rounded to nearest even where fp32 cannot hold it); every NaN as 0x7fc00000.
 uint32_t MultiplyAccumulate(const MacRule& rule, std::span<const MacTile> tiles);
 
+// A sum of products without any rounding.
+class ExactSum {
+ public:
+  // Products' exponents lie in [-kReach, kReach]; the sum takes 2^64 of them.
+  static constexpr int64_t kReach = 900;
+  void AddProduct(const Exact& a, const Exact& b) { Add(Multiply(a, b)); }
+  void Add(const Exact& term);
+  // With a sticky bit, for one rounding to 32 significant bits or fewer. NaN from infinities of both signs.
+  Exact Total() const;
+
+ private:
+  static constexpr int kLimbs = 32;
+  static constexpr int64_t kLowest = -1024;  // exponent of the lowest bit
+  uint64_t limbs_[kLimbs] = {};              // two's complement, lowest first
+  bool nan_ = false, plus_infinity_ = false, minus_infinity_ = false;
+};
+
 // Its steps, for machines that keep psums and accumulations as codes of their formats (integers: sign-extended to 32
 // bits). Not for a quire.
 uint32_t PsumStep(const MacRule& rule, uint32_t psum, uint32_t input, uint32_t weight);
 uint32_t AccumulationStep(const MacRule& rule, uint32_t accumulation, uint32_t psum, float scale);
+// The same for a psum that is no code: float accumulations only.
+uint32_t AccumulationStep(const MacRule& rule, uint32_t accumulation, const Exact& psum, float scale);
 // The bits that MultiplyAccumulate returns for an accumulation's code.
 uint32_t MacResult(const MacRule& rule, uint32_t accumulation);
 // The code that psums and accumulations start from: zero.
