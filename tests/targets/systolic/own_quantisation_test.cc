@@ -5,11 +5,14 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kiln/execute/reference.h"
+#include "kiln/frontend/data_convert.h"
+#include "kiln/frontend/data_set.h"
 #include "kiln/frontend/model.h"
 #include "kiln/ir/random_graph.h"
 #include "kiln/ir/random_quantised_graph.h"
 #include "kiln/ir/text.h"
 #include "kiln/passes/pipeline.h"
+#include "kiln/quantise/accuracy.h"
 #include "kiln/quantise/simulate.h"
 #include "kiln/targets/systolic/cycle.h"
 #include "kiln/targets/systolic/functional.h"
@@ -98,23 +101,42 @@ INSTANTIATE_TEST_SUITE_P(Styles, SystolicOwnQuantisation,
                                                                              : "qonnx";
                          });
 
-// The 2-bit network: every scale is 1, so that reference level, simulation and array agree in every bit.
+// The 2-bit network: every scale is 1, so that reference level, simulation and array agree in every bit, and all give
+// the published 96.60 % of MNIST.
 TEST(SystolicOwnQuantisation, TheTwoBitNetworkIsExact) {
-  const std::string path = SharedFolder() + "/models/tfc_2w2a_mnist_qonnx.onnx";
-  if (SharedFolder().empty() || !std::filesystem::exists(path)) GTEST_SKIP() << "no shared models (KILN_SHARED)";
+  const std::filesystem::path shared = SharedFolder();
+  const auto path = shared / "models" / "tfc_2w2a_mnist_qonnx.onnx";
+  if (shared.empty() || !std::filesystem::exists(path)) GTEST_SKIP() << "no shared models (KILN_SHARED)";
   auto graph = LoadModel(path);
   ASSERT_TRUE(graph.ok()) << graph.status();
   PassContext context;  // which turn its divisions by constants into products
   ASSERT_TRUE(RunPasses(*graph, StandardPipeline(), context).ok());
+  const auto set = LoadDataSet(shared / "data" / "mnist_t10k-images-idx3-ubyte");
+  ASSERT_TRUE(set.ok()) << set.status();
+  const auto preprocess = ParsePreprocess("scale=1/255", "", "");
+  ASSERT_TRUE(preprocess.ok());
+  const auto converter = ImageConverter::Create(&*set, *preprocess, *graph->inputs()[0], graph->source());
+  ASSERT_TRUE(converter.ok()) << converter.status();
+  const Tensor images = converter->MakeBatch(0, set->size());
+
   const Graph annotated = Annotated(*graph);
   const auto simulated = SimulateQuantisation(annotated);
   ASSERT_TRUE(simulated.ok()) << simulated.status();
-  for (uint64_t seed = 0; seed < 20; ++seed) {
-    const std::vector<Tensor> inputs = RandomInputs(*graph, seed);
-    const std::vector<float> own = ReferenceOf(*graph, inputs);
-    EXPECT_EQ(ReferenceOf(*simulated, inputs), own);
-    EXPECT_EQ(OnTheArray(annotated, inputs), own);
+  const auto program = CompileFor(annotated, SquareConfig(16), /*host_fallback=*/false);
+  ASSERT_TRUE(program.ok()) << program.status();
+  const auto array = RunFunctional(**program, Batch{{images}}, RunOptions{});
+  ASSERT_TRUE(array.ok()) << array.status();
+  for (const Graph* exact : std::initializer_list<const Graph*>{&*graph, &*simulated}) {
+    const auto executor = ReferenceExecutor::Create(*exact);
+    ASSERT_TRUE(executor.ok()) << executor.status();
+    const auto outputs = (*executor)->RunBatch(std::span(&images, 1));
+    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    EXPECT_TRUE((*outputs)[0] == array->outputs[0]);
   }
+  const auto accuracy = TopK(array->outputs[0], set->labels());
+  ASSERT_TRUE(accuracy.ok()) << accuracy.status();
+  EXPECT_EQ(accuracy->images, 10000);
+  EXPECT_EQ(accuracy->correct, 9660);
 }
 
 }  // namespace
