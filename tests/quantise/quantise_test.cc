@@ -306,10 +306,13 @@ TEST(Quantise, TheNetworksOwnParametersStandUnlessTheRecipeReplacesThem) {
   Value* w = net.Weights("w", {2, 2});
   const StatusOr<Format> uint4 = FindFormat("uint4");
   ASSERT_TRUE(uint4.ok());
-  for (Value* value : {x, w}) {
-    value->set_quantisation(
-        Quantisation{.type = {.format = *uint4, .symmetric = false}, .scales = {0.5f}, .zero_points = {3}});
-  }
+  Quantisation own;
+  own.type.format = *uint4;
+  own.type.symmetric = false;
+  own.scales = {0.5f};
+  own.zero_points = {3};
+  x->set_quantisation(own);
+  w->set_quantisation(own);
   Value* product = net.Add(Op::kMatMul, "product", {x, w}, 0, 255);
   net.graph().MarkOutput(net.Add(Op::kNeg, "y", {product}, 0, 1));
   EXPECT_EQ(net.Annotated(MinMax()),
