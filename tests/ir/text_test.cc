@@ -222,7 +222,7 @@ TEST(Text, ErrorsNameLineAndColumn) {
       {in_graph("input %x : f32[1]\n%y = relu %x {a=[1, 2.0]}"), "a list of several kinds"},
       {in_graph("input %x : f32[1]\n%y = relu %x {a=1, a=2}"), "the attribute a stands twice"},
       {in_graph("input %x : f32[1]\n%y, %y = relu %x"), "the name %y is taken"},
-      {in_graph("input %x : f32[1] quant int9 per_tensor"), "unknown format 'int9'"},
+      {in_graph("input %x : f32[1] quant int99 per_tensor"), "unknown format 'int99'"},
       {in_graph("input %x : f32[1] quant int8 per_row"), "unknown scheme 'per_row'"},
       {in_graph("input %\"x : f32[1]"), "a string that does not end on its line"},
       {in_graph("input %\"\\q\" : f32[1]"), "unknown escape \\q"},

@@ -82,7 +82,11 @@ TEST(Work, ParametersAreWhatNodesComputeWith) {
   EXPECT_EQ(again->num_operands(), 2);
   EXPECT_EQ(ParametersOf(g), 16 * 27 + 16);
   EXPECT_EQ(ParameterBytesOf(g), 4 * (16 * 27 + 16));
-  w->set_quantisation(Quantisation{.type = {.format = *FindFormat("int3")}, .scales = {1}, .zero_points = {0}});
+  Quantisation q;
+  q.type.format = *FindFormat("int3");
+  q.scales = {1};
+  q.zero_points = {0};
+  w->set_quantisation(q);
   EXPECT_EQ(ParameterBytesOf(g), 16 * 27 * 3 / 8 + 4 * 16);
 }
 

@@ -168,12 +168,6 @@ std::string CanonicalName(const Format& plain, const Format& modified) {
   return name;
 }
 
-std::string KnownNames() {
-  std::string known;
-  for (const Format& format : AllFormats()) known += (known.empty() ? "" : ", ") + format.name;
-  return known + ", int<N>, uint<N>, fixed<N>_<F>, posit<N>_<es>, e<E>m<M>";
-}
-
 }  // namespace
 
 const std::vector<Format>& AllFormats() {
@@ -195,7 +189,8 @@ const std::vector<Format>& AllFormats() {
 StatusOr<Format> FindFormat(std::string_view name) {
   const size_t dot = name.find('.');
   const std::optional<Format> plain = FindUnmodified(name.substr(0, dot));
-  if (!plain) return ErrorAt("", "", fmt::format("unknown format '{}'", name), "one of: " + KnownNames());
+  if (!plain)
+    return ErrorAt("", "", fmt::format("unknown format '{}'", name), "a name that 'kiln list formats' prints");
   Format format = *plain;
   Said said;
   for (size_t at = dot; at != std::string_view::npos;) {

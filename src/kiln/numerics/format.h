@@ -103,7 +103,7 @@ const std::vector<Format>& AllFormats();
 //   saturate wrap infinity                                    its overflow
 //   flush                                                     a float's subnormals become zero
 // as in "int4.toward_zero.wrap".
-//   errors  unknown name (the message lists what there is), a modifier that the format cannot have, a codebook's errors
+//   errors  unknown name, a modifier that the format cannot have, a codebook's errors
 StatusOr<Format> FindFormat(std::string_view name);
 
 enum class Scheme { kNone, kPerTensor, kPerChannel, kPerBlock };
