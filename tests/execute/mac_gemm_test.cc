@@ -309,5 +309,78 @@ TEST(MacGemmRules, AnyTwoSmallFormats) {
   }
 }
 
+// Every product of two codes onto psums from least to great, zeros and specials: where a sum that was rounded twice, or
+// a lost grain under a product halfway between two psums, would show.
+TEST(MacGemmRules, EveryProductOntoEveryKindOfPsum) {
+  const RuleText rules[] = {{"posit8_1", "posit8_1", "bf16", "fp32"},
+                            {"e4m3", "e4m3", "bf16", "fp32"},
+                            {"e5m2", "e5m2", "fp16", "fp32"},
+                            {"posit8_2", "posit8_1", "tf32", "fp32"},
+                            {"posit8_1", "posit8_1", "bf16", "fp32", true}};
+  for (const RuleText& text : rules) {
+    Problem problem;
+    problem.rule = text.Rule();
+    const MacRule& rule = problem.rule;
+    const uint32_t least = Encode(rule.input, LeastPositive(rule.input));
+    const uint32_t first[] = {least,
+                              EncodeFloat(rule.input, -ToFloat(LeastPositive(rule.input))),
+                              0,
+                              EncodeFloat(rule.input, 1.0625f),
+                              EncodeFloat(rule.input, -448.0f),
+                              0x80};
+    const uint32_t first_weights[] = {Encode(rule.weight, LeastPositive(rule.weight)),
+                                      EncodeFloat(rule.weight, 1.0625f)};
+    problem.columns = 256;
+    problem.order.tile_sizes = {2};
+    for (const uint32_t first_weight : first_weights) {
+      for (const uint32_t start : first) {
+        problem.image.clear();
+        problem.places.clear();
+        for (uint32_t x = 0; x < 256; ++x) {
+          problem.image.insert(problem.image.end(), {start, x});
+          problem.places.push_back(2 * x);
+        }
+        problem.order.offsets = {0, 1};
+        problem.weights.assign(256, first_weight);
+        for (uint32_t w = 0; w < 256; ++w) problem.weights.push_back(w);
+        const uint32_t psum = PsumStep(rule, MacZero(rule.psum), start, first_weight);
+        std::vector<uint32_t> expected;
+        for (uint32_t x = 0; x < 256; ++x) {
+          for (uint32_t w = 0; w < 256; ++w) {
+            expected.push_back(MacResult(rule, AccumulationStep(rule, 0, PsumStep(rule, psum, x, w), 1)));
+          }
+        }
+        for (CpuLevel level : kLevels) {
+          if (level > GetCpuLevel()) continue;
+          const Product product = Multiply(*MacKernel::Create(level, rule), problem);
+          for (size_t x = 0; x < 256; ++x) {
+            for (size_t w = 0; w < 256; ++w) {
+              ASSERT_EQ(product.results[x * static_cast<size_t>(product.stride) + w], expected[256 * x + w])
+                  << text << " " << NameOf(level) << " codes " << x << " " << w << " onto " << start;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(MacGemmRules, ThreadsDoNotMatter) {
+  Random random(23);
+  for (const RuleText& text : {RuleText{"posit8_1", "posit8_1", "bf16", "bf16"},
+                               RuleText{"fixed8_6", "fixed8_6", "int32", "fp32", false, false, true},
+                               RuleText{"e4m3", "e4m3", "fp32", "fp32", false, true}}) {
+    const Problem problem = RandomProblem(text.Rule(), random, 1 << 20);
+    const auto kernel = MacKernel::Create(GetCpuLevel(), problem.rule);
+    SetThreadCount(1);
+    const Product one = Multiply(*kernel, problem);
+    for (int threads : {2, 3, 7}) {
+      SetThreadCount(threads);
+      EXPECT_EQ(Multiply(*kernel, problem).results, one.results) << text;
+    }
+    SetThreadCount(0);
+  }
+}
+
 }  // namespace
 }  // namespace kiln
