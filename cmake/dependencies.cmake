@@ -24,6 +24,8 @@ add_library(kiln::dnnl ALIAS kiln_dnnl)
 if(KILN_BUILD_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)
+  pkg_check_modules(GMPXX REQUIRED IMPORTED_TARGET gmpxx)  # exact rationals of test oracles
+  add_library(kiln::gmp ALIAS PkgConfig::GMPXX)
 endif()
 if(KILN_BUILD_BENCH)
   find_package(benchmark REQUIRED)

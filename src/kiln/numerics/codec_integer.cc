@@ -17,18 +17,18 @@ uint32_t EncodeInteger(const Format& format, const Exact& x, uint32_t random) {
   if (x.is_zero()) return 0;
   if (x.is_infinite()) return as_code(limit(x.negative));
   const bool wraps = format.overflow == Overflow::kWrap;
-  if (x.exponent + format.fraction_bits > 61) {  // far outside
+  if (x.exponent + format.fraction_bits > 62) {  // far outside, and without binary places to round
     if (!wraps) return as_code(limit(x.negative));
     const int64_t shift = x.exponent + format.fraction_bits - 63;
-    const uint64_t low = shift >= 32 ? 0 : shift >= 0 ? x.significand << shift : x.significand >> -shift;
+    const uint64_t low = shift >= 32 ? 0 : x.significand << shift;
     return static_cast<uint32_t>(x.negative ? ~low + 1 : low) & CodeMask(format);
   }
   const Parts parts = SplitAt(x, -format.fraction_bits);
-  auto magnitude = static_cast<int64_t>(parts.quotient);
+  uint64_t magnitude = parts.quotient;  // below 2^63
   if (RoundsUp(format.rounding, x.negative, (magnitude & 1) != 0, parts.cut, random)) ++magnitude;
-  const int64_t value = x.negative ? -magnitude : magnitude;
-  if (!wraps && (value < format.min_code() || value > format.max_code())) return as_code(limit(x.negative));
-  return as_code(value);
+  const auto most = static_cast<uint64_t>(x.negative ? -format.min_code() : format.max_code());
+  if (!wraps && magnitude > most) return as_code(limit(x.negative));
+  return static_cast<uint32_t>(x.negative ? ~magnitude + 1 : magnitude) & CodeMask(format);
 }
 
 }  // namespace kiln::internal

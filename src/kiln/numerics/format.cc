@@ -5,6 +5,9 @@
 #include <charconv>
 #include <optional>
 
+#include "kiln/numerics/codebook.h"
+#include "kiln/numerics/rule.h"
+
 namespace kiln {
 namespace {
 
@@ -67,9 +70,10 @@ std::optional<Format> ParseFloatName(std::string_view name) {
   }
   const int bits = exponent + fraction + (is_signed ? 1 : 0);
   // With IEEE specials the exponent needs a field between zero's and infinity's, and a fraction to tell NaN by.
-  if (exponent < 2 || fraction < 1) return std::nullopt;
-  return Float(std::string(name), bits, is_signed, exponent, fraction, (1 << (exponent - 1)) - 1, Specials::kIeee,
-               LowExponent::kSubnormal, Overflow::kInfinity);
+  const bool has_specials = exponent > 1 && fraction > 0;
+  return Float(std::string(name), bits, is_signed, exponent, fraction, (1 << (exponent - 1)) - 1,
+               has_specials ? Specials::kIeee : Specials::kNone, LowExponent::kSubnormal,
+               has_specials ? Overflow::kInfinity : Overflow::kSaturate);
 }
 
 std::optional<Format> ParsePositName(std::string_view name) {
@@ -100,6 +104,7 @@ std::optional<Format> FindUnmodified(std::string_view name) {
   for (const Format& format : AllFormats()) {
     if (format.name == name) return format;
   }
+  if (const Format* format = internal::FindRegisteredFormat(name)) return *format;
   if (auto format = ParseIntegerName(name)) return format;
   if (auto format = ParsePositName(name)) return format;
   return ParseFloatName(name);
@@ -115,8 +120,11 @@ constexpr std::pair<std::string_view, Overflow> kOverflowNames[] = {
 
 // What a modifier changes, so that none is said twice.
 struct Said {
-  bool rounding = false, overflow = false, flush = false;
+  bool rounding = false, overflow = false, flush = false, specials = false;
 };
+
+constexpr std::pair<std::string_view, Specials> kSpecialsNames[] = {
+    {"finite", Specials::kNone}, {"nan_only", Specials::kNanOnly}, {"fnuz", Specials::kFnuz}};
 
 Status Modify(Format& format, std::string_view word, Said& said) {
   const auto once = [&](bool* before) -> Status {
@@ -143,6 +151,17 @@ Status Modify(Format& format, std::string_view word, Said& said) {
     format.overflow = overflow;
     return OkStatus();
   }
+  for (const auto& [name, specials] : kSpecialsNames) {
+    if (word != name) continue;
+    if (format.kind != FormatKind::kFloat) return cannot("only floats have specials");
+    if (specials == Specials::kFnuz && !format.is_signed) return cannot("only signed floats have a minus zero");
+    // With a field of one bit, or with every number's last code gone, nothing but zero would be left.
+    if (format.bits - (format.is_signed ? 1 : 0) < 2) return cannot("a float of more bits");
+    KILN_RETURN_IF_ERROR(once(&said.specials));
+    if (specials == Specials::kFnuz && format.specials != Specials::kFnuz) ++format.bias;
+    format.specials = specials;
+    return OkStatus();
+  }
   if (word == "flush") {
     if (format.kind != FormatKind::kFloat || format.low_exponent == LowExponent::kNormal) {
       return cannot("only floats have subnormals");
@@ -152,12 +171,16 @@ Status Modify(Format& format, std::string_view word, Said& said) {
     return OkStatus();
   }
   return ErrorAt("", "", fmt::format("unknown modifier '{}' of a format", word),
-                 "nearest_even, nearest_away, toward_zero, down, stochastic, saturate, wrap, infinity, flush");
+                 "nearest_even, nearest_away, toward_zero, down, stochastic, saturate, wrap, infinity, flush, finite, "
+                 "nan_only, fnuz");
 }
 
 // The canonical name: modifiers that differ from the plain format's, in a fixed order.
 std::string CanonicalName(const Format& plain, const Format& modified) {
   std::string name = plain.name;
+  for (const auto& [word, specials] : kSpecialsNames) {
+    if (modified.specials == specials && specials != plain.specials) name += fmt::format(".{}", word);
+  }
   for (const auto& [word, rounding] : kRoundingNames) {
     if (modified.rounding == rounding && rounding != plain.rounding) name += fmt::format(".{}", word);
   }
@@ -171,7 +194,8 @@ std::string CanonicalName(const Format& plain, const Format& modified) {
 }  // namespace
 
 const std::vector<Format>& AllFormats() {
-  static const auto* const formats = new std::vector<Format>{
+  static const auto* const formats = new auto([] {
+    std::vector<Format> rows = {
 #define KILN_INTEGER(name, ...) Integer(#name, __VA_ARGS__),
 #define KILN_FLOAT(name, bits, is_signed, exponent, fraction, bias, specials, low, overflow) \
   Float(#name, bits, is_signed, exponent, fraction, bias, Specials::specials, LowExponent::low, Overflow::overflow),
@@ -182,23 +206,38 @@ const std::vector<Format>& AllFormats() {
 #undef KILN_FLOAT
 #undef KILN_POSIT
 #undef KILN_CODEBOOK
-  };
+    };
+    for (Format& format : internal::BuiltInRules()) rows.push_back(std::move(format));
+    return rows;
+  }());
   return *formats;
 }
 
 StatusOr<Format> FindFormat(std::string_view name) {
-  const size_t dot = name.find('.');
-  const std::optional<Format> plain = FindUnmodified(name.substr(0, dot));
-  if (!plain)
+  constexpr std::string_view kYaml = ".yaml";
+  const size_t yaml = name.find(kYaml);
+  const size_t dot = name.find('.', yaml == name.npos ? 0 : yaml + kYaml.size());
+  Format plain;
+  if (yaml != name.npos) {
+    KILN_ASSIGN_OR_RETURN(plain, LoadCodebook(std::string(name.substr(0, dot))));
+  } else if (std::optional<Format> found = FindUnmodified(name.substr(0, dot))) {
+    plain = *std::move(found);
+  } else {
     return ErrorAt("", "", fmt::format("unknown format '{}'", name), "a name that 'kiln list formats' prints");
-  Format format = *plain;
+  }
+  Format format = plain;
   Said said;
   for (size_t at = dot; at != std::string_view::npos;) {
     const size_t next = name.find('.', at + 1);
     KILN_RETURN_IF_ERROR(Modify(format, name.substr(at + 1, next == name.npos ? next : next - at - 1), said));
     at = next;
   }
-  format.name = CanonicalName(*plain, format);
+  if (format.kind == FormatKind::kFloat && format.specials == Specials::kNone &&
+      format.overflow == Overflow::kInfinity) {
+    if (said.overflow) return ErrorAt("", "", fmt::format("'{}' has no infinity to overflow to", name), "saturate");
+    format.overflow = Overflow::kSaturate;
+  }
+  format.name = CanonicalName(plain, format);
   return format;
 }
 

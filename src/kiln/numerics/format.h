@@ -1,8 +1,8 @@
 // Number formats and how a tensor's scales are laid out.
 //
-//   Format      how one number is encoded: int8, fixed8_4, e4m3, bf16, posit8_1, nf4, ..., with its rounding and
-//   overflow Scheme      how a tensor's scales are laid out: none, per tensor, per channel, per block QuantType Format
-//   + Scheme + format of the scales: mxint8 is fixed8_6 with one e8m0 scale per 32 elements
+//   Format:    how one number is encoded, with its rounding and overflow: int8, fixed8_4, e4m3, posit8_1, nf4, ...
+//   Scheme:    how a tensor's scales are laid out: none, per tensor, per channel, per block.
+//   QuantType: Format, Scheme and the format of the scales: mxint8 is fixed8_6 with one e8m0 scale per 32 elements.
 //
 // A code c stands for the value scale * (value of c), or scale * (c - zero point) in an integer format with a zero
 // point. What a code's value is, and which code a number gets, codec.h says once for scalar code, vector code and RTL.
@@ -55,8 +55,8 @@ enum class LowExponent : uint8_t {
   kNormal,     // an exponent like any other: there is no zero (e8m0)
 };
 
-// The values of a codebook, by code; at most 256, finite, no two equal. Which order they stand in is the owner's
-// affair.
+// The values of a codebook, by code; at most 256, finite, no two equal. They may stand in
+// any order.
 struct Codebook {
   std::vector<float> values;
   std::string file;  // where it was read from; empty when built in
@@ -95,13 +95,13 @@ const std::vector<Format>& AllFormats();
 //   int<N>, uint<N>                                  N from 1 to 32
 //   fixed<N>_<F>, ufixed<N>_<F>                      N bits, F of them binary places, 0 <= F <= 63
 //   posit<N>_<es>                                    N from 2 to 32, es from 0 to 30
-//   e<E>m<M>, ue<E>m<M>                              float, E from 2 to 8, M from 1 to 23; IEEE 754
-//                                                    specials unless a row of formats.def says otherwise (e4m3, e2m1)
+//   e<E>m<M>, ue<E>m<M>                              float, E from 1 to 8, M from 0 to 23; IEEE 754 specials, none
+//                                                    where E is 1 or M is 0; rows of formats.def go first (e4m3, e2m1)
 //   a path that ends in .yaml                        a codebook of one's own (codebook.h)
 // and after any of them, joined by dots and at most once each:
 //   nearest_even nearest_away toward_zero down stochastic     its rounding
 //   saturate wrap infinity                                    its overflow
-//   flush                                                     a float's subnormals become zero
+//   flush, one of finite nan_only fnuz                        a float's subnormals become zero; its specials
 // as in "int4.toward_zero.wrap".
 //   errors  unknown name, a modifier that the format cannot have, a codebook's errors
 StatusOr<Format> FindFormat(std::string_view name);

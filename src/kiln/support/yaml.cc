@@ -312,23 +312,39 @@ void YamlMap::Bool(std::string_view key, bool* value) const {
 
 void YamlMap::String(std::string_view key, std::string* value) const { ReadText(key, value); }
 
-void YamlMap::Ints(std::string_view key, std::vector<int64_t>* values, int64_t low, int64_t high) const {
-  const YamlNode* node = Find(key);
-  if (node == nullptr) return;
-  const std::string remedy = fmt::format("a list of whole numbers from {} to {}", low, high);
-  if (node->kind != Kind::kList || node->children.size() > kMaxListItems) {
-    return Fail(key, node->kind == Kind::kList ? "has too many items" : "is not a list", remedy);
+namespace {
+
+// The items of a list; notes an error of `map` about `key` when they are not numbers from low to high.
+template <typename T>
+void ReadNumbers(const YamlMap& map, std::string_view key, const YamlNode* node, std::string_view remedy, T low, T high,
+                 std::vector<T>* values) {
+  if (node->kind != Kind::kList || node->children.size() > YamlMap::kMaxListItems) {
+    return map.Fail(key, node->kind == Kind::kList ? "has too many items" : "is not a list", remedy);
   }
-  std::vector<int64_t> found;
+  std::vector<T> found;
   for (const auto& child : node->children) {
-    const std::optional<int64_t> number =
-        child->kind == Kind::kScalar && !child->quoted ? ParseNumber<int64_t>(child->text) : std::nullopt;
-    if (!number || *number < low || *number > high) {
-      return Fail(key, fmt::format("item {} is not one it can hold", found.size()), remedy);
+    const std::optional<T> number =
+        child->kind == Kind::kScalar && !child->quoted ? ParseNumber<T>(child->text) : std::nullopt;
+    if (!number || !(*number >= low && *number <= high)) {
+      return map.Fail(key, fmt::format("item {} is not one it can hold", found.size()), remedy);
     }
     found.push_back(*number);
   }
   *values = std::move(found);
+}
+
+}  // namespace
+
+void YamlMap::Ints(std::string_view key, std::vector<int64_t>* values, int64_t low, int64_t high) const {
+  const YamlNode* node = Find(key);
+  if (node == nullptr) return;
+  ReadNumbers(*this, key, node, fmt::format("a list of whole numbers from {} to {}", low, high), low, high, values);
+}
+
+void YamlMap::Doubles(std::string_view key, std::vector<double>* values, double low, double high) const {
+  const YamlNode* node = Find(key);
+  if (node == nullptr) return;
+  ReadNumbers(*this, key, node, fmt::format("a list of numbers from {} to {}", low, high), low, high, values);
 }
 
 void YamlMap::Strings(std::string_view key, std::vector<std::string>* values) const {

@@ -60,6 +60,7 @@ class YamlMap {
   void String(std::string_view key, std::string* value) const;  // not empty
   // Lists; a value in place of a list is an error. At most kMaxListItems items.
   void Ints(std::string_view key, std::vector<int64_t>* values, int64_t low, int64_t high) const;
+  void Doubles(std::string_view key, std::vector<double>* values, double low, double high) const;  // finite
   void Strings(std::string_view key, std::vector<std::string>* values) const;
   // Text that `find`, StatusOr<T>(std::string_view), turns into a value: the Find... function of an enumeration or
   // table. Its message becomes the fault and remedy.

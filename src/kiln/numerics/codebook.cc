@@ -1,0 +1,87 @@
+#include "kiln/numerics/codebook.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <mutex>
+
+#include "kiln/support/file.h"
+#include "kiln/support/yaml.h"
+
+namespace kiln {
+namespace {
+
+constexpr int kMostBits = 8;
+
+bool IsNameByte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+bool IsPathByte(char c) { return IsNameByte(c) || c == '.' || c == '/' || c == '-'; }
+
+// Notes what is wrong with the values; true when nothing is.
+bool CheckValues(const YamlMap& root, const std::vector<double>& values, int bits) {
+  const size_t most = size_t{1} << bits;
+  if (values.size() < 2 || values.size() > most) {
+    root.Fail("values", fmt::format("{} values under {} bits", values.size(), bits),
+              fmt::format("from 2 to {} values", most));
+    return false;
+  }
+  std::vector<float> sorted;
+  for (const double value : values) sorted.push_back(static_cast<float>(value));
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice == sorted.end()) return true;
+  root.Fail("values", fmt::format("the value {} is there twice (in fp32)", *twice), "each value once");
+  return false;
+}
+
+// One Codebook for equal ones, for the life of the process.
+const Codebook* Keep(Codebook codebook) {
+  static std::mutex mutex;
+  static auto* const kept = new std::vector<std::unique_ptr<const Codebook>>;
+  const std::lock_guard lock(mutex);
+  for (const auto& other : *kept) {
+    if (other->file == codebook.file && other->values == codebook.values) return other.get();
+  }
+  return kept->emplace_back(std::make_unique<const Codebook>(std::move(codebook))).get();
+}
+
+}  // namespace
+
+StatusOr<CodebookFile> ParseCodebook(std::string_view text, std::string_view source) {
+  KILN_ASSIGN_OR_RETURN(const YamlFile file, YamlFile::Parse(text, source));
+  const YamlMap root = file.root();
+  root.Require({"name", "bits", "values"});
+  CodebookFile result;
+  root.String("name", &result.name);
+  if (!std::all_of(result.name.begin(), result.name.end(), IsNameByte)) {
+    root.Fail("name", fmt::format("'{}' is no name", result.name), "letters, digits and _");
+  }
+  root.Int("bits", &result.bits, 1, kMostBits);
+  std::vector<double> values;
+  constexpr auto kGreatest = static_cast<double>(std::numeric_limits<float>::max());
+  root.Doubles("values", &values, -kGreatest, kGreatest);
+  if (root.Has("values")) CheckValues(root, values, result.bits);
+  KILN_RETURN_IF_ERROR(file.Finish());
+  // Adding zero makes a minus zero plain.
+  for (const double value : values) result.codebook.values.push_back(static_cast<float>(value) + 0.0f);
+  result.codebook.file = source;
+  return result;
+}
+
+StatusOr<Format> LoadCodebook(const std::string& path) {
+  if (!std::all_of(path.begin(), path.end(), IsPathByte)) {
+    return ErrorAt(path, "", "has characters that a format's name cannot have", "letters, digits and _ . / -");
+  }
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, YamlFile::kMaxBytes));
+  KILN_ASSIGN_OR_RETURN(CodebookFile file, ParseCodebook(text, path));
+  Format format{.name = path, .kind = FormatKind::kCodebook, .bits = file.bits};
+  format.codebook = Keep(std::move(file.codebook));
+  return format;
+}
+
+}  // namespace kiln
