@@ -21,11 +21,13 @@ find_library(DNNL_OPENMP_LIBRARY NAMES libgomp.so.1 REQUIRED)
 target_link_libraries(kiln_dnnl INTERFACE ${DNNL_LIBRARY} ${DNNL_OPENMP_LIBRARY})
 add_library(kiln::dnnl ALIAS kiln_dnnl)
 
+if(KILN_BUILD_TESTS OR KILN_BUILD_BENCH)
+  pkg_check_modules(GMPXX REQUIRED IMPORTED_TARGET gmpxx)  # exact rationals, for oracles
+  add_library(kiln::gmp ALIAS PkgConfig::GMPXX)
+endif()
 if(KILN_BUILD_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)
-  pkg_check_modules(GMPXX REQUIRED IMPORTED_TARGET gmpxx)  # exact rationals of test oracles
-  add_library(kiln::gmp ALIAS PkgConfig::GMPXX)
 endif()
 if(KILN_BUILD_BENCH)
   find_package(benchmark REQUIRED)

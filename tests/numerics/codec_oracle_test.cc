@@ -67,7 +67,7 @@ std::vector<std::string> FormatNames() {
                            "posit16_3",
                            "posit24_1",
                            "posit32_0",
-                           
+
                            "posit32_4",
                            "e8m23",
                            "fp32.flush",

@@ -166,7 +166,7 @@ Number FloatValue(const Spec& s, uint64_t code) {
   return x;
 }
 
-// PS, section 3.3: ((1 - 3s) + f) * 2^((1 - 2s) (2^es r + e + s)), on the bits as they stand.
+// PS, section 3: ((1 - 3s) + f) * 2^((1 - 2s) (2^es r + e + s)), on the bits as they stand.
 Number PositValue(const Spec& s, uint64_t code) {
   const int n = s.bits;
   if (Bits(code, 0, n) == 0) return Real(0);
@@ -381,7 +381,7 @@ uint32_t Oracle::FloatCode(const Number& x, uint32_t random) const {
   return near.code + (x.minus ? 1u << (spec_.bits - 1) : 0);
 }
 
-// PS, section 4.1: between neighbours u and w stands the posit v of one more bit; x goes to u below v and to w above.
+// PS, section 4: between neighbours u and w stands the posit v of one more bit; x goes to u below v and to w above.
 uint32_t Oracle::PositCode(const Number& x, uint32_t random) const {
   const mpq_class magnitude = abs(x.value);
   const auto with_sign = [&](uint32_t code) {

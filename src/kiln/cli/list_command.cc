@@ -74,16 +74,24 @@ std::string SpecialsOf(const Format& format) {
 
 std::string Formats() {
   Table table;
-  table.Column("format").Right("bits").Column("kind").Right("greatest").Right("least positive").Column("specials");
+  table.Column("format")
+      .Right("bits")
+      .Column("kind")
+      .Right("least")
+      .Right("greatest")
+      .Right("least positive")
+      .Column("specials");
   for (const Format& format : AllFormats()) {
     table.Row({format.name, fmt::format("{}", format.bits), KindOf(format),
+               fmt::format("{:.6g}", ToDouble(LeastValue(format))),
                fmt::format("{:.6g}", ToDouble(GreatestValue(format))),
                fmt::format("{:.3g}", ToDouble(LeastPositive(format))), SpecialsOf(format)});
   }
   return table.ToString() +
          "\nand int<N>, uint<N> up to 32 bits, fixed<N>_<F>, ufixed<N>_<F>, posit<N>_<es>, e<E>m<M>, a codebook's "
          ".yaml;\n"
-         "after a dot: nearest_even, nearest_away, toward_zero, down, stochastic; saturate, wrap, infinity; flush\n";
+         "after a dot: nearest_even, nearest_away, toward_zero, down, stochastic; saturate, wrap, infinity; "
+         "finite, nan_only, fnuz; flush\n";
 }
 
 // The vector unit's approximate functions and how far they are off at most.

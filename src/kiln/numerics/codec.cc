@@ -99,6 +99,16 @@ Exact GreatestValue(const Format& format) {
   return {};
 }
 
+Exact LeastValue(const Format& format) {
+  if (format.kind == FormatKind::kInteger) return Decode(format, static_cast<uint32_t>(format.min_code()));
+  if (format.kind == FormatKind::kCodebook) {
+    const auto& values = format.codebook->values;
+    return Exact::FromFloat(*std::min_element(values.begin(), values.end()));
+  }
+  if (!format.is_signed) return Decode(format, 0);
+  return Negate(GreatestValue(format));
+}
+
 Exact LeastPositive(const Format& format) {
   switch (format.kind) {
     case FormatKind::kInteger:
@@ -118,7 +128,9 @@ Exact LeastPositive(const Format& format) {
   return {};
 }
 
-uint32_t ZeroCode(const Format& format) { return Encode(format, Exact::Zero()); }
+uint32_t ZeroCode(const Format& format) {
+  return format.kind == FormatKind::kCodebook ? internal::CodebookZero(format) : Encode(format, Exact::Zero());
+}
 
 bool HasZero(const Format& format) { return Decode(format, ZeroCode(format)).is_zero(); }
 

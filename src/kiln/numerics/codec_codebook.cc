@@ -57,9 +57,19 @@ Exact DecodeCodebook(const Format& format, uint32_t code) {
   return Exact::FromFloat(values[code < values.size() ? code : values.size() - 1]);
 }
 
+uint32_t CodebookZero(const Format& format) {
+  const std::vector<float>& values = format.codebook->values;
+  size_t least = 0;
+  for (size_t i = 1; i < values.size(); ++i) {
+    const float magnitude = std::fabs(values[i]), least_so_far = std::fabs(values[least]);
+    if (magnitude < least_so_far || (magnitude == least_so_far && values[i] > values[least])) least = i;
+  }
+  return static_cast<uint32_t>(least);
+}
+
 uint32_t EncodeCodebook(const Format& format, const Exact& x, uint32_t random) {
   const std::vector<float>& values = format.codebook->values;
-  if (x.is_nan()) return EncodeCodebook(format, Exact::Zero(), 0);
+  if (x.is_nan()) return CodebookZero(format);
   const Neighbours near = Find(values, x);
   if (near.below < 0) return static_cast<uint32_t>(near.above);
   if (near.above < 0 || near.above == near.below) return static_cast<uint32_t>(near.below);

@@ -19,6 +19,9 @@ uint32_t EncodeFields(const Format& format, const Exact& x, uint32_t random);
 uint32_t EncodePosit(const Format& format, const Exact& x, uint32_t random);
 uint32_t EncodeCodebook(const Format& format, const Exact& x, uint32_t random);
 
+// The code of the value of least magnitude, of two the positive one.
+uint32_t CodebookZero(const Format& format);
+
 // Magnitude of the greatest finite float, as a code.
 uint32_t GreatestFields(const Format& format);
 

@@ -1,0 +1,45 @@
+// Exact sums of products, rounded once: the quire of the Posit Standard (2022), for any formats.
+//
+//   Quire sum;
+//   for (...) sum.AddProduct(Decode(a_format, a[i]), Decode(b_format, b[i]));
+//   const uint32_t code = Encode(format, sum.Value());
+//
+// A two's complement number of 768 bits whose lowest one weighs 2^-384. The standard's own quire (16 n bits for n-bit
+// posits of es 2) is narrower; the rounded results are the same wherever that one does not overflow.
+#ifndef KILN_NUMERICS_QUIRE_H_
+#define KILN_NUMERICS_QUIRE_H_
+
+#include <array>
+#include <cstdint>
+
+#include "kiln/numerics/exact.h"
+#include "kiln/numerics/format.h"
+
+namespace kiln {
+
+class Quire {
+ public:
+  // Whether every product of a number of `a` and one of `b` is a multiple of 2^-384 of magnitude at most 2^319, so that
+  // 2^63 of them fit. All named formats do, in any pair.
+  static bool Fits(const Format& a, const Format& b);
+
+  // Exact. A NaN, and infinities of both signs, make the sum NaN for good; an infinity outlasts all finite numbers. The
+  // number added must be a multiple of 2^-384 below 2^320, and x and y have 32 significant bits at most.
+  void Add(const Exact& x);
+  void AddProduct(const Exact& x, const Exact& y);
+
+  // The sum to 64 significant bits, the lowest one sticky: one rounding to 32 bits or fewer is that of the exact sum.
+  // Zero is +0.
+  Exact Value() const;
+
+ private:
+  static constexpr int kWords = 12;
+  static constexpr int kLowest = -384;  // log2 of the weight of the lowest bit
+
+  std::array<uint64_t, kWords> words_{};  // lowest first
+  bool nan_ = false, plus_infinity_ = false, minus_infinity_ = false;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_NUMERICS_QUIRE_H_
