@@ -65,8 +65,8 @@ int64_t Mismatches(const Format& format, const Run& run) {
   constexpr int64_t kChunk = int64_t{1} << 16;
   const int64_t count = int64_t{run.last} - run.first + 1;
   std::atomic<int64_t> mismatches = 0;
-  ParallelFor((count + kChunk - 1) / kChunk, [&](int64_t chunk) {
-    const int64_t first = chunk * kChunk, length = std::min(kChunk, count - first);
+  ParallelFor(count, kChunk, [&](int64_t first, int64_t end) {
+    const int64_t length = end - first;
     std::vector<float> values(static_cast<size_t>(length));
     std::vector<uint8_t> codes(static_cast<size_t>(length));
     for (int64_t i = 0; i < length; ++i) {

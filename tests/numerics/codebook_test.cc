@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"name: a\nbits: 2\nvalues: [0, 1, 1.00000001]\n",
                   "c.yaml: line 3, key 'values': the value 1 is there twice (in fp32); each value once"},
         ErrorCase{"name: a\nbits: 2\nvalues: [0, -0.0]\n",
-                  "c.yaml: line 3, key 'values': the value -0 is there twice (in fp32); each value once"},
+                  "c.yaml: line 3, key 'values': the value 0 is there twice (in fp32); each value once"},
         ErrorCase{"name: a\nbits: 2\nvalues: [0, nan]\n",
                   "c.yaml: line 3, key 'values': item 1 is not one it can hold; a list of numbers from "
                   "-3.4028234663852886e+38 to 3.4028234663852886e+38"},

@@ -31,7 +31,7 @@ bool CheckValues(const YamlMap& root, const std::vector<double>& values, int bit
     return false;
   }
   std::vector<float> sorted;
-  for (const double value : values) sorted.push_back(static_cast<float>(value));
+  for (const double value : values) sorted.push_back(static_cast<float>(value) + 0.0f);
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice == sorted.end()) return true;
