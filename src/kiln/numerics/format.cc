@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -51,11 +52,11 @@ bool Take(std::string_view* text, std::string_view prefix) {
 
 // Takes a decimal number without leading zeros that is at most `most`.
 bool TakeNumber(std::string_view* text, int most, int* value) {
-  const char* end = text->data() + text->size();
-  const auto [rest, error] = std::from_chars(text->data(), end, *value);
-  const bool leading_zero = text->size() > 1 && text->front() == '0' && rest - text->data() > 1;
+  const char* const begin = text->begin();
+  const auto [rest, error] = std::from_chars(begin, text->end(), *value);
+  const bool leading_zero = rest - begin > 1 && text->front() == '0';
   if (error != std::errc() || text->front() == '-' || leading_zero || *value > most) return false;
-  text->remove_prefix(static_cast<size_t>(rest - text->data()));
+  text->remove_prefix(static_cast<size_t>(rest - begin));
   return true;
 }
 
@@ -118,61 +119,91 @@ constexpr std::pair<std::string_view, Rounding> kRoundingNames[] = {{"nearest_ev
 constexpr std::pair<std::string_view, Overflow> kOverflowNames[] = {
     {"saturate", Overflow::kSaturate}, {"wrap", Overflow::kWrap}, {"infinity", Overflow::kInfinity}};
 
-// What a modifier changes, so that none is said twice.
+constexpr std::pair<std::string_view, Specials> kSpecialsNames[] = {
+    {"finite", Specials::kNone}, {"nan_only", Specials::kNanOnly}, {"fnuz", Specials::kFnuz}};
+
+// What modifiers have changed, so that none is said twice.
 struct Said {
   bool rounding = false, overflow = false, flush = false, specials = false;
 };
 
-constexpr std::pair<std::string_view, Specials> kSpecialsNames[] = {
-    {"finite", Specials::kNone}, {"nan_only", Specials::kNanOnly}, {"fnuz", Specials::kFnuz}};
+Status Cannot(const Format& format, std::string_view word, std::string_view remedy) {
+  return ErrorAt("", "", fmt::format("'{}' has no meaning for '{}'", word, format.name), std::string(remedy));
+}
+
+Status CheckOverflow(const Format& format, std::string_view word, Overflow overflow) {
+  if (overflow == Overflow::kWrap && !format.is_integer()) return Cannot(format, word, "only integers wrap");
+  if (overflow == Overflow::kInfinity && (format.kind != FormatKind::kFloat || format.specials == Specials::kNone)) {
+    return Cannot(format, word, "only floats with infinity or NaN overflow to it");
+  }
+  return OkStatus();
+}
+
+Status CheckSpecials(const Format& format, std::string_view word, Specials specials) {
+  if (format.kind != FormatKind::kFloat) return Cannot(format, word, "only floats have specials");
+  if (specials == Specials::kFnuz && !format.is_signed) {
+    return Cannot(format, word, "only signed floats have a minus zero");
+  }
+  // With a magnitude of one bit nothing but zero would be left.
+  if (format.bits - (format.is_signed ? 1 : 0) < 2) return Cannot(format, word, "a float of more bits");
+  return OkStatus();
+}
+
+Status CheckFlush(const Format& format, std::string_view word) {
+  if (format.kind == FormatKind::kFloat && format.low_exponent != LowExponent::kNormal) return OkStatus();
+  return Cannot(format, word, "only floats have subnormals");
+}
+
+Status Once(std::string_view word, bool* said) {
+  if (*said) return ErrorAt("", "", fmt::format("'{}' says a second time what was said", word), "each once");
+  *said = true;
+  return OkStatus();
+}
 
 Status Modify(Format& format, std::string_view word, Said& said) {
-  const auto once = [&](bool* before) -> Status {
-    if (*before) return ErrorAt("", "", fmt::format("'{}' says a second time what was said", word), "each once");
-    *before = true;
-    return OkStatus();
-  };
-  const auto cannot = [&](std::string_view remedy) {
-    return ErrorAt("", "", fmt::format("'{}' has no meaning for '{}'", word, format.name), std::string(remedy));
-  };
   for (const auto& [name, rounding] : kRoundingNames) {
     if (word != name) continue;
-    KILN_RETURN_IF_ERROR(once(&said.rounding));
     format.rounding = rounding;
-    return OkStatus();
+    return Once(word, &said.rounding);
   }
   for (const auto& [name, overflow] : kOverflowNames) {
     if (word != name) continue;
-    if (overflow == Overflow::kWrap && !format.is_integer()) return cannot("only integers wrap");
-    if (overflow == Overflow::kInfinity && (format.kind != FormatKind::kFloat || format.specials == Specials::kNone)) {
-      return cannot("only floats with infinity or NaN overflow to it");
-    }
-    KILN_RETURN_IF_ERROR(once(&said.overflow));
+    KILN_RETURN_IF_ERROR(CheckOverflow(format, word, overflow));
     format.overflow = overflow;
-    return OkStatus();
+    return Once(word, &said.overflow);
   }
   for (const auto& [name, specials] : kSpecialsNames) {
     if (word != name) continue;
-    if (format.kind != FormatKind::kFloat) return cannot("only floats have specials");
-    if (specials == Specials::kFnuz && !format.is_signed) return cannot("only signed floats have a minus zero");
-    // With a field of one bit, or with every number's last code gone, nothing but zero would be left.
-    if (format.bits - (format.is_signed ? 1 : 0) < 2) return cannot("a float of more bits");
-    KILN_RETURN_IF_ERROR(once(&said.specials));
+    KILN_RETURN_IF_ERROR(CheckSpecials(format, word, specials));
     if (specials == Specials::kFnuz && format.specials != Specials::kFnuz) ++format.bias;
     format.specials = specials;
-    return OkStatus();
+    return Once(word, &said.specials);
   }
   if (word == "flush") {
-    if (format.kind != FormatKind::kFloat || format.low_exponent == LowExponent::kNormal) {
-      return cannot("only floats have subnormals");
-    }
-    KILN_RETURN_IF_ERROR(once(&said.flush));
+    KILN_RETURN_IF_ERROR(CheckFlush(format, word));
     format.low_exponent = LowExponent::kZero;
-    return OkStatus();
+    return Once(word, &said.flush);
   }
   return ErrorAt("", "", fmt::format("unknown modifier '{}' of a format", word),
                  "nearest_even, nearest_away, toward_zero, down, stochastic, saturate, wrap, infinity, flush, finite, "
                  "nan_only, fnuz");
+}
+
+// Modifiers between dots.
+Status ModifyAll(Format& format, std::string_view words) {
+  Said said;
+  for (size_t begin = 0; begin <= words.size();) {
+    const size_t end = std::min(words.find('.', begin), words.size());
+    KILN_RETURN_IF_ERROR(Modify(format, words.substr(begin, end - begin), said));
+    begin = end + 1;
+  }
+  if (format.kind == FormatKind::kFloat && format.specials == Specials::kNone &&
+      format.overflow == Overflow::kInfinity) {
+    if (said.overflow)
+      return ErrorAt("", "", fmt::format("'{}' has no infinity to overflow to", format.name), "saturate");
+    format.overflow = Overflow::kSaturate;
+  }
+  return OkStatus();
 }
 
 // The canonical name: modifiers that differ from the plain format's, in a fixed order.
@@ -226,17 +257,7 @@ StatusOr<Format> FindFormat(std::string_view name) {
     return ErrorAt("", "", fmt::format("unknown format '{}'", name), "a name that 'kiln list formats' prints");
   }
   Format format = plain;
-  Said said;
-  for (size_t at = dot; at != std::string_view::npos;) {
-    const size_t next = name.find('.', at + 1);
-    KILN_RETURN_IF_ERROR(Modify(format, name.substr(at + 1, next == name.npos ? next : next - at - 1), said));
-    at = next;
-  }
-  if (format.kind == FormatKind::kFloat && format.specials == Specials::kNone &&
-      format.overflow == Overflow::kInfinity) {
-    if (said.overflow) return ErrorAt("", "", fmt::format("'{}' has no infinity to overflow to", name), "saturate");
-    format.overflow = Overflow::kSaturate;
-  }
+  if (dot != name.npos) KILN_RETURN_IF_ERROR(ModifyAll(format, name.substr(dot + 1)));
   format.name = CanonicalName(plain, format);
   return format;
 }
