@@ -17,6 +17,12 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 const float kNan = std::nanf("");
 
+const Numbers& Fp32() {
+  static const auto* const kConfig = new Config;
+  static const auto* const kNumbers = new Numbers(*kConfig);
+  return *kNumbers;
+}
+
 uint32_t Bits(float v) { return std::bit_cast<uint32_t>(v); }
 
 TEST(Arithmetic, CodesRoundTiesToEven) {
@@ -47,7 +53,7 @@ TEST(Arithmetic, StoredValuesTakeTheWidthOfTheirElement) {
   const auto stored = [&](Element element, float v) {
     std::array<uint8_t, 5> bytes;
     bytes.fill(0xee);
-    StoreValue(element, wide, v, bytes.data());
+    StoreValue(Fp32(), element, wide, v, bytes.data());
     return bytes;
   };
   using Bytes = std::array<uint8_t, 5>;
@@ -69,7 +75,7 @@ TEST(Arithmetic, LoadedCodesAreExtendedBySignAndScaledOnce) {
   stream.element = Element::kUint8;
   stream.zero_point = 5;
   stream.scale = 0.1f;
-  EXPECT_EQ(LoadValue(stream, bytes.data()), 250.0f * 0.1f);
+  EXPECT_EQ(LoadValue(Fp32(), stream, bytes.data()), 250.0f * 0.1f);
   EXPECT_EQ(Dequantise(std::numeric_limits<int32_t>::min(), 1, 1.0f), 0x1p31f);  // the difference wraps
 }
 
@@ -80,12 +86,12 @@ TEST(Arithmetic, AccumulatorsWrapAtTheirWidth) {
   EXPECT_EQ(WrapAccumulator(-5, 32), -5);
   EXPECT_EQ(WrapAccumulator(3, 1), -1);
   // One rounding: 3 * (1 + 2^-23) - 3 is 3 * 2^-23 only when the product is not rounded.
-  EXPECT_EQ(AccumulatorToValue(1, 2, 1.0f + 0x1p-23f, -3.0f), 3 * 0x1p-23f);
-  EXPECT_EQ(AccumulatorToValue(std::numeric_limits<int32_t>::max(), 1, 1.0f, 0.0f), -0x1p31f);
+  EXPECT_EQ(AccumulatorToValue(Fp32(), 1, 2, 1.0f + 0x1p-23f, -3.0f), 3 * 0x1p-23f);
+  EXPECT_EQ(AccumulatorToValue(Fp32(), std::numeric_limits<int32_t>::max(), 1, 1.0f, 0.0f), -0x1p31f);
 }
 
 TEST(Arithmetic, StagesSettleNanAndSignsOfZeroAsTheyAreWritten) {
-  const auto run = [](StageOp op, float v, float a, float b = 0) { return ApplyStage(Stage{.op = op}, v, a, b); };
+  const auto run = [](StageOp op, float v, float a, float b = 0) { return ApplyStage(Fp32(), Stage{.op = op}, v, a, b); };
   EXPECT_EQ(run(StageOp::kSubtract, 5, 3), 2);
   EXPECT_EQ(run(StageOp::kReverseSubtract, 5, 3), -2);
   EXPECT_EQ(run(StageOp::kDivide, 1, 3), 1.0f / 3.0f);
@@ -107,19 +113,19 @@ TEST(Arithmetic, StagesSettleNanAndSignsOfZeroAsTheyAreWritten) {
 TEST(Arithmetic, LanePartialsJoinAsATree) {
   // Pairs (0, 2) and (1, 3) first: in order from the left the ones would be lost to 2^24.
   std::array<float, 4> lanes = {0x1p24f, 1, -0x1p24f, 1};
-  EXPECT_EQ(ReduceTree(Reduce::kSum, lanes), 2);
+  EXPECT_EQ(ReduceTree(Fp32(), Reduce::kSum, lanes), 2);
   std::array<float, 4> lost = {0x1p24f, -0x1p24f, 1, 1};
-  EXPECT_EQ(ReduceTree(Reduce::kSum, lost), 1);  // 2^24 + 1 rounds to 2^24, -2^24 + 1 does not
+  EXPECT_EQ(ReduceTree(Fp32(), Reduce::kSum, lost), 1);  // 2^24 + 1 rounds to 2^24, -2^24 + 1 does not
 }
 
 TEST(Arithmetic, NeutralElementsAndFactors) {
-  EXPECT_EQ(NeutralOf(Reduce::kMax), -kInfinity);
-  EXPECT_EQ(NeutralOf(Combine::kMax), -kInfinity);
-  EXPECT_EQ(Bits(NeutralOf(Reduce::kSum)), 0u);
-  EXPECT_EQ(ReduceTree(Reduce::kMax, {}), -kInfinity);
-  EXPECT_TRUE(std::isnan(Join(Reduce::kMax, 1, kNan)));
-  EXPECT_EQ(AverageFactor(0), 1);
-  EXPECT_EQ(AverageFactor(9), 1.0f / 9.0f);
+  EXPECT_EQ(NeutralOf(Fp32(), Reduce::kMax), -kInfinity);
+  EXPECT_EQ(NeutralOf(Fp32(), Combine::kMax), -kInfinity);
+  EXPECT_EQ(Bits(NeutralOf(Fp32(), Reduce::kSum)), 0u);
+  EXPECT_EQ(ReduceTree(Fp32(), Reduce::kMax, {}), -kInfinity);
+  EXPECT_TRUE(std::isnan(Join(Fp32(), Reduce::kMax, 1, kNan)));
+  EXPECT_EQ(AverageFactor(Fp32(), 0), 1);
+  EXPECT_EQ(AverageFactor(Fp32(), 9), 1.0f / 9.0f);
 }
 
 }  // namespace

@@ -14,11 +14,12 @@ Binding Codes(Shape shape, std::vector<int64_t> strides) {
   b.name = "x";
   b.shape = std::move(shape);
   b.strides = std::move(strides);
-  b.element = Element::kInt8;
-  b.scale = 0.5f;
-  b.zero_point = 3;
-  b.low = -128;
-  b.high = 127;
+  b.encoding.element = Element::kInt8;
+  b.encoding.bytes = 1;
+  b.encoding.scale = 0.5f;
+  b.encoding.zero_point = 3;
+  b.encoding.low = -128;
+  b.encoding.high = 127;
   return b;
 }
 
@@ -38,8 +39,8 @@ TEST(SystolicBinding, ValuesBecomeTheNearestCodesAtTheirPlaces) {
 TEST(SystolicBinding, IntegersAndOtherFloatsAreHeldWithoutScale) {
   Binding b;
   b.name = "index";
-  b.type = ElementType::kInt64;
-  b.element = Element::kInt32;
+  b.encoding.type = ElementType::kInt64;
+  b.encoding.element = Element::kInt32;
   b.shape = {2};
   b.strides = {4};
   std::vector<uint8_t> memory(8);
@@ -48,8 +49,8 @@ TEST(SystolicBinding, IntegersAndOtherFloatsAreHeldWithoutScale) {
   EXPECT_EQ(Load(b, memory), indices);
   EXPECT_EQ(MessageOf(Store(Tensor::Of<int64_t>({2}, {0, int64_t{1} << 40}), b, memory)),
             "'index': element 1 is 1099511627776; integers of 32 bits fit the machine's memory");
-  b.type = ElementType::kFloat64;
-  b.element = Element::kFloat32;
+  b.encoding.type = ElementType::kFloat64;
+  b.encoding.element = Element::kFloat32;
   ASSERT_TRUE(Store(Tensor::Of<double>({2}, {0.5, -3.0}), b, memory).ok());
   EXPECT_EQ(Load(b, memory), Tensor::Of<double>({2}, {0.5, -3.0}));
 }

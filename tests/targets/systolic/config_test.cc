@@ -54,8 +54,21 @@ TEST(SystolicConfig, ErrorsNameFileKeyAndRemedy) {
   EXPECT_THAT(ErrorOf(head + "array_rows: 100000\narray_columns: 8\n"), HasSubstr("array_rows"));
   EXPECT_THAT(ErrorOf(small + "weight_rows_per_cycle: 3\n"), HasSubstr("3 does not divide array_rows 8"));
   EXPECT_THAT(ErrorOf(small + "weight_buffer_words: 4\n"), HasSubstr("4 words do not hold one weight tile of 8 rows"));
-  EXPECT_THAT(ErrorOf(small + "input_format: e4m3\n"), HasSubstr("e4m3"));
-  EXPECT_THAT(ErrorOf(small + "input_format: int4\n"), HasSubstr("'int4' is not a format of this unit; use int8"));
+  EXPECT_THAT(ErrorOf(small + "input_format: e9m9\n"), AllOf(HasSubstr("input_format"), HasSubstr("e9m9")));
+  EXPECT_THAT(ErrorOf(small + "input_format: uint8\n"), AllOf(HasSubstr("input_format"), HasSubstr("int8")));
+  EXPECT_THAT(ErrorOf(small + "weight_format: posit32_2\n"), AllOf(HasSubstr("weight_format"), HasSubstr("fp32")));
+  EXPECT_THAT(ErrorOf(small + "input_format: int24\n"), HasSubstr("at most 16 bits"));
+  EXPECT_THAT(ErrorOf(small + "input_format: e4m3\npsum_format: int32\n"),
+              AllOf(HasSubstr("psum_format"), HasSubstr("cannot hold products of e4m3")));
+  EXPECT_THAT(ErrorOf(small + "psum_format: nf4\n"), HasSubstr("psum_format"));
+  EXPECT_THAT(ErrorOf(small + "product: rounded\n"), HasSubstr("key 'product'"));
+  EXPECT_THAT(ErrorOf(small + "psum_format: fp32\naccumulation_format: int32\n"), HasSubstr("accumulation_format"));
+  EXPECT_THAT(ErrorOf(small + "block_size: 32\naccumulation_format: int32\n"), HasSubstr("accumulation_format"));
+  EXPECT_THAT(ErrorOf(small + "block_size: 12\n"), AllOf(HasSubstr("block_size"), HasSubstr("array_rows 8")));
+  EXPECT_THAT(ErrorOf(small + "block_size: 32\nscale_format: int8\n"), HasSubstr("scale_format"));
+  EXPECT_THAT(ErrorOf(small + "vector_format: posit16_1\n"), HasSubstr("vector_format"));
+  EXPECT_THAT(ErrorOf(small + "vector_format: bf16.toward_zero\n"), HasSubstr("vector_format"));
+  EXPECT_THAT(ErrorOf(small + "input_format: e4m3.stochastic\n"), HasSubstr("rounds at random"));
   EXPECT_THAT(ErrorOf(small + "input_port_bytes: 12\n"), HasSubstr("12 is not a power of two"));
   EXPECT_THAT(ErrorOf(small + "accumulator_bits: 64\n"), HasSubstr("accumulator_bits"));
   EXPECT_THAT(ErrorOf(small + "clock_mhz: fast\n"), HasSubstr("clock_mhz"));

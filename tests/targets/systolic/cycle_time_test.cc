@@ -199,7 +199,7 @@ TEST(CycleTime, TracesFitTheRunAndThePorts) {
     const VectorProgram& v = c.instruction.vector;
     int64_t elements = v.length;
     for (const int32_t count : v.outer) elements *= count;
-    EXPECT_EQ(written, elements * BytesOf(v.output.element));
+    EXPECT_EQ(written, elements * BytesOf(v.output.element, config));
   }
 }
 

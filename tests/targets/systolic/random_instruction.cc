@@ -1,9 +1,11 @@
 #include "tests/targets/systolic/random_instruction.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
+#include "kiln/targets/systolic/numbers.h"
 #include "kiln/targets/systolic/walk.h"
 
 namespace kiln::systolic {
@@ -19,6 +21,7 @@ class Builder {
     memory_.resize(static_cast<size_t>(Between(0, 40)));  // addresses begin somewhere
     instruction_.opcode = opcode;
     instruction_.after_previous = Chance(0.5);
+    block_output_ = config_.block_size > 0 && Chance(0.5);
     if (opcode == Opcode::kVector) {
       MakeVectorProgram();
     } else {
@@ -43,6 +46,33 @@ class Builder {
     memory_.resize(memory_.size() + static_cast<size_t>(Between(0, 20)));
     return base;
   }
+  // Room for `count` codes of a format; most of moderate values, a few any code at all.
+  uint64_t AllocateCodes(const Format& format, int64_t count) {
+    const uint64_t base = Allocate(count * format.bytes());
+    FillCodes(format, base, count);
+    return base;
+  }
+  void FillCodes(const Format& format, uint64_t base, int64_t count) {
+    if (format.is_integer() && (format.bits == 8 || format.bits == 16)) return;  // any bytes will do
+    for (int64_t i = 0; i < count; ++i) {
+      uint32_t code = static_cast<uint32_t>(random_()) & CodeMask(format);
+      if (format.narrow && SignedCode(format, code) < format.min_code()) code = 0;
+      if (!format.is_integer() && !Chance(0.001)) code = EncodeFloat(format, Real(-2, 2));
+      StoreBits(MemoryBits(format, code), format.bytes(), memory_.data() + base + i * format.bytes());
+    }
+  }
+  uint64_t AllocateScales(int64_t count) {
+    const Format& format = config_.scale_format;
+    const uint64_t base = Allocate(count * format.bytes());
+    for (int64_t i = 0; i < count; ++i) {
+      const uint32_t code = Chance(0.001) ? static_cast<uint32_t>(random_()) & CodeMask(format)
+                                          : EncodeFloat(format, std::exp2(Real(-3, 3)));
+      StoreBits(code, format.bytes(), memory_.data() + base + i * format.bytes());
+    }
+    return base;
+  }
+  int64_t Blocks(int64_t length) const { return (length + config_.block_size - 1) / config_.block_size; }
+
   template <typename T>
   void Put(uint64_t address, T value) {
     std::memcpy(memory_.data() + address, &value, sizeof value);
@@ -68,7 +98,7 @@ class Builder {
       c.dilation_x = Chance(0.7) ? 1 : 2;
       c.pad_top = Between(0, 2);
       c.pad_left = Between(0, 2);
-      c.pad_code = Between(-128, 127);
+      c.pad_code = PadCode();
       const int32_t pad_bottom = Between(0, 2), pad_right = Between(0, 2);
       const int32_t span_y = c.height + c.pad_top + pad_bottom - ((c.kernel_y - 1) * c.dilation_y + 1);
       const int32_t span_x = c.width + c.pad_left + pad_right - ((c.kernel_x - 1) * c.dilation_x + 1);
@@ -81,17 +111,21 @@ class Builder {
     // A grouped convolution's groups lie side by side in one pixel.
     const bool grouped = c.batch > 1 && Chance(0.5);
     const int32_t gap = Chance(0.7) ? 0 : Between(1, 5);
-    c.input_column_stride = grouped ? int64_t{c.batch} * c.channels + gap : c.channels + gap;
-    c.input_row_stride = c.width * c.input_column_stride + (Chance(0.7) ? 0 : Between(1, 9));
-    c.input_batch_stride = grouped ? c.channels : c.height * c.input_row_stride;
-    c.input_base = Allocate(c.height * c.input_row_stride * c.batch);
+    const int64_t bytes = config_.input_format.bytes();
+    c.input_column_stride = (grouped ? int64_t{c.batch} * c.channels + gap : c.channels + gap) * bytes;
+    c.input_row_stride = c.width * c.input_column_stride + (Chance(0.7) ? 0 : Between(1, 9)) * bytes;
+    c.input_batch_stride = grouped ? c.channels * bytes : c.height * c.input_row_stride;
+    c.input_base = AllocateCodes(config_.input_format, c.height * c.input_row_stride * c.batch / bytes);
+    const bool scaled = config_.block_size > 0 && !depthwise && Chance(0.7);
+    if (scaled && Chance(0.8)) MakeInputScales();
+    if (scaled) c.weight_scales.present = !c.input_scales.present || Chance(0.8);
 
     if (depthwise) {
       MakeDepthwiseWeights();
     } else if (product && Chance(0.6)) {
       MakeStridedWeights();
     } else {
-      instruction_.tiling.packing = Chance(0.4) ? Packing::kTaps : Packing::kChannels;
+      instruction_.tiling.packing = Chance(0.4) && !scaled ? Packing::kTaps : Packing::kChannels;
       MakeTiledWeights();
     }
 
@@ -110,23 +144,38 @@ class Builder {
     }
   }
 
+  int32_t PadCode() {
+    const Format& format = config_.input_format;
+    if (format.is_integer()) return Between(format.min_code(), format.max_code());
+    return static_cast<int32_t>(EncodeFloat(format, Real(-1, 1)));
+  }
+
   void MakeTiledWeights() {
     Convolution& c = instruction_.convolution;
     const int64_t rows = config_.array_rows, columns = config_.array_columns;
     c.weight_layout = WeightLayout::kTiled;
     const Geometry g = GeometryOf(instruction_, config_);
-    const int64_t bytes = int64_t{g.column_tiles} * g.row_tiles() * rows * columns;
-    c.weight_batch_stride = c.batch > 1 && Chance(0.6) ? bytes : 0;
+    const int64_t codes = int64_t{g.column_tiles} * g.row_tiles() * rows * columns;
+    const int64_t bytes = config_.weight_format.bytes();
+    c.weight_batch_stride = c.batch > 1 && Chance(0.6) ? codes * bytes : 0;
     const int64_t sets = c.weight_batch_stride == 0 ? 1 : c.batch;
-    c.weight_base = Allocate(bytes * sets);
+    c.weight_base = AllocateCodes(config_.weight_format, codes * sets);
+    if (c.weight_scales.present) {
+      const int64_t scales = codes / rows;
+      c.weight_scales.batch_stride = c.weight_batch_stride == 0 ? 0 : scales * config_.scale_format.bytes();
+      c.weight_scales.base = AllocateScales(scales * sets);
+    }
     uint64_t at = c.weight_base;
     for (int64_t set = 0; set < sets; ++set) {
       for (int32_t column_tile = 0; column_tile < g.column_tiles; ++column_tile) {
         for (int32_t row_tile = 0; row_tile < g.row_tiles(); ++row_tile) {
           for (int32_t row = 0; row < rows; ++row) {
             const bool valid = WeightIndex(instruction_, config_, row_tile, row) >= 0;
-            for (int64_t column = 0; column < columns; ++column, ++at) {
-              if (!valid || column_tile * columns + column >= c.out_channels) memory_[at] = 0;
+            for (int64_t column = 0; column < columns; ++column) {
+              const bool edge = !valid || column_tile * columns + column >= c.out_channels;
+              for (int64_t byte = 0; byte < bytes; ++byte, ++at) {
+                if (edge) memory_[at] = 0;
+              }
             }
           }
         }
@@ -138,25 +187,42 @@ class Builder {
     Convolution& c = instruction_.convolution;
     c.weight_layout = WeightLayout::kStrided;
     const int32_t gap = Chance(0.5) ? 0 : Between(1, 5);
-    const bool transposed = Chance(0.5);
-    c.weight_row_stride = transposed ? 1 : c.out_channels + gap;
-    c.weight_column_stride = transposed ? c.channels + gap : 1;
+    const bool transposed = c.weight_scales.present || Chance(0.5);
+    const int64_t code = config_.weight_format.bytes();
+    c.weight_row_stride = (transposed ? 1 : c.out_channels + gap) * code;
+    c.weight_column_stride = (transposed ? c.channels + gap : 1) * code;
     const int64_t bytes = transposed ? c.out_channels * c.weight_column_stride : c.channels * c.weight_row_stride;
     c.weight_batch_stride = c.batch > 1 && Chance(0.7) ? bytes : 0;
-    c.weight_base = Allocate(bytes * (c.weight_batch_stride == 0 ? 1 : c.batch));
+    const int64_t sets = c.weight_batch_stride == 0 ? 1 : c.batch;
+    c.weight_base = AllocateCodes(config_.weight_format, bytes * sets / code);
+    if (!c.weight_scales.present) return;
+    const int64_t scales = Blocks(c.channels) * c.out_channels;
+    c.weight_scales.column_stride = Blocks(c.channels) * config_.scale_format.bytes();
+    c.weight_scales.batch_stride = c.weight_batch_stride == 0 ? 0 : scales * config_.scale_format.bytes();
+    c.weight_scales.base = AllocateScales(scales * sets);
+  }
+
+  void MakeInputScales() {
+    const Convolution& c = instruction_.convolution;
+    OperandScales& s = instruction_.convolution.input_scales;
+    s.present = true;
+    s.column_stride = (Blocks(c.channels) + (Chance(0.7) ? 0 : 1)) * config_.scale_format.bytes();
+    s.row_stride = c.width * s.column_stride;
+    s.batch_stride = c.height * s.row_stride;
+    s.base = AllocateScales(c.batch * s.batch_stride / config_.scale_format.bytes());
   }
 
   void MakeDepthwiseWeights() {
     Convolution& c = instruction_.convolution;
     const int64_t lanes = config_.array_columns;
     const int64_t tiles = (c.out_channels + lanes - 1) / lanes;
-    const int64_t bytes = tiles * c.taps() * lanes;
-    c.weight_batch_stride = c.batch > 1 && Chance(0.6) ? bytes : 0;
+    const int64_t codes = tiles * c.taps() * lanes, bytes = config_.weight_format.bytes();
+    c.weight_batch_stride = c.batch > 1 && Chance(0.6) ? codes * bytes : 0;
     const int64_t sets = c.weight_batch_stride == 0 ? 1 : c.batch;
-    c.weight_base = Allocate(bytes * sets);
-    for (int64_t i = 0; i < bytes * sets; ++i) {
-      const int64_t channel = i % bytes / (c.taps() * lanes) * lanes + i % lanes;
-      if (channel >= c.out_channels) memory_[c.weight_base + static_cast<uint64_t>(i)] = 0;
+    c.weight_base = AllocateCodes(config_.weight_format, codes * sets);
+    for (int64_t i = 0; i < codes * sets; ++i) {
+      const int64_t channel = i % codes / (c.taps() * lanes) * lanes + i % lanes;
+      if (channel >= c.out_channels) StoreBits(0, static_cast<int>(bytes), memory_.data() + c.weight_base + i * bytes);
     }
   }
 
@@ -181,6 +247,16 @@ class Builder {
     const Geometry g = GeometryOf(instruction_, config_);
     t.columns_per_block = Between(
         1, std::min<int64_t>(g.column_tiles, config_.accumulation_buffer_words / (t.tile_height * t.tile_width)));
+    if (block_output_) {
+      // Whole scale blocks of the output leave a bank together.
+      const int32_t together = std::max(1, config_.block_size / config_.array_columns);
+      t.columns_per_block = std::min(g.column_tiles, (t.columns_per_block + together - 1) / together * together);
+      if (t.columns_per_block * t.tile_height * t.tile_width > config_.accumulation_buffer_words) {
+        t.tile_height = t.tile_width = 1;
+        block_output_ = t.columns_per_block <= config_.accumulation_buffer_words;
+        if (!block_output_) t.columns_per_block = 1;
+      }
+    }
     t.groups_per_bank = Between(1, std::min<int64_t>(g.groups, input_words / words()));
     t.weight_tiles_per_bank = Between(1, config_.weight_buffer_words / config_.array_rows);
   }
@@ -256,19 +332,29 @@ class Builder {
     w.divide_by_valid = Chance(0.5);
     v.outer[3] = 1;
     Stream s = RandomElement();
-    s.element_stride = BytesOf(s.element);
-    w.column_stride = v.length * s.element_stride + (Chance(0.5) ? 0 : Between(1, 7) * BytesOf(s.element));
+    const int64_t bytes = BytesOf(s.element, config_);
+    s.element_stride = bytes;
+    w.column_stride = v.length * s.element_stride + (Chance(0.5) ? 0 : Between(1, 7) * bytes);
     w.row_stride = w.width * w.column_stride;
     s.outer_stride[0] = w.height * w.row_stride;
     s.base = Allocate(v.outer[0] * s.outer_stride[0]);
     Fill(s.element, s.base, v.outer[0] * s.outer_stride[0]);
+    if (s.element == Element::kInput && config_.block_size > 0 && Chance(0.5)) {
+      BlockScales& b = s.blocks;
+      b.present = true;
+      b.column_stride = Blocks(v.length) * config_.scale_format.bytes();
+      b.row_stride = w.width * b.column_stride;
+      b.outer_stride[0] = w.height * b.row_stride;
+      b.base = AllocateScales(v.outer[0] * b.outer_stride[0] / config_.scale_format.bytes());
+    }
     v.operands.push_back(s);
   }
 
   Stream RandomElement() {
     Stream s;
-    s.element = static_cast<Element>(Between(0, 4));
-    if (s.element != Element::kFloat32) {
+    s.element = RandomKind();
+    if (IsCode(s.element)) s.scale = Real(0.25, 2);
+    if (IsInteger(s.element)) {
       const double range = s.element == Element::kInt32 ? 0x1p31 : s.element == Element::kInt16 ? 0x1p15 : 0x1p7;
       s.scale = Real(0.5 / range, 4 / range);
       s.zero_point = Chance(0.3) ? 0 : Between(-130, 260);
@@ -276,7 +362,18 @@ class Builder {
     return s;
   }
 
+  // Design points of integers have integers and fp32 in memory and nothing else.
+  Element RandomKind() {
+    const bool plain = config_.input_format.name == "int8" && !config_.narrow_vector() && config_.block_size == 0;
+    return static_cast<Element>(Between(0, plain ? 4 : kElements - 1));
+  }
+
   void Fill(Element element, uint64_t base, int64_t bytes) {
+    if (element > Element::kFloat32) {
+      const Format& format = FormatOf(element, config_);
+      FillCodes(format, base, bytes / format.bytes());
+      return;
+    }
     if (element != Element::kFloat32) return;  // any bytes will do
     for (int64_t i = 0; i + 4 <= bytes; i += 4) {
       Put<float>(base + static_cast<uint64_t>(i), Chance(0.05) ? -0.0f : Real(-4, 4));
@@ -289,20 +386,44 @@ class Builder {
     std::array<int, kStreamAxes> order;
     std::iota(order.begin(), order.end(), 0);
     if (Chance(0.4)) std::shuffle(order.begin(), order.end(), random_);
-    int64_t stride = BytesOf(s.element);
+    int64_t stride = BytesOf(s.element, config_);
     for (int i = kStreamAxes - 1; i >= 0; --i) {
       const int axis = order[static_cast<size_t>(i)];
       if (!used[static_cast<size_t>(axis)]) continue;
       const bool inner = axis == kOuterLoops;
       (inner ? s.element_stride : s.outer_stride[static_cast<size_t>(axis)]) = stride;
       stride *= inner ? v.length : v.outer[static_cast<size_t>(axis)];
-      if (Chance(0.1)) stride += BytesOf(s.element);
+      if (Chance(0.1)) stride += BytesOf(s.element, config_);
     }
     return stride;
   }
 
+  // Dense rows, each with its own scales.
+  void LayBlocks(Stream& s) {
+    const VectorProgram& v = instruction_.vector;
+    s.element = Element::kInput;
+    s.blocks.present = true;
+    int64_t stride = config_.input_format.bytes(), scale_stride = config_.scale_format.bytes();
+    s.element_stride = stride;
+    stride *= v.length;
+    scale_stride *= Blocks(v.length);
+    for (size_t i = kOuterLoops; i-- > 0;) {
+      s.outer_stride[i] = stride;
+      s.blocks.outer_stride[i] = scale_stride;
+      stride *= v.outer[i];
+      scale_stride *= v.outer[i];
+    }
+    s.base = AllocateCodes(config_.input_format, stride / config_.input_format.bytes());
+    s.blocks.base = AllocateScales(scale_stride / config_.scale_format.bytes());
+  }
+
   Stream RandomOperand() {
     Stream s = RandomElement();
+    if (config_.block_size > 0 && Chance(0.3)) {
+      s = Stream{};
+      LayBlocks(s);
+      return s;
+    }
     std::array<bool, kStreamAxes> used;
     const bool dense = Chance(0.5);
     for (bool& u : used) u = dense || Chance(0.5);
@@ -315,7 +436,11 @@ class Builder {
   void MakeOutput() {
     VectorProgram& v = instruction_.vector;
     v.output = Stream{};
-    v.output.element = static_cast<Element>(Between(0, 4));
+    if (block_output_) {
+      LayBlocks(v.output);
+      return;
+    }
+    v.output.element = RandomKind();
     std::array<bool, kStreamAxes> used;
     used.fill(true);
     v.output.base = Allocate(Lay(v.output, used));
@@ -333,7 +458,12 @@ class Builder {
       case Element::kInt32:
         q.low = INT32_MIN, q.high = INT32_MAX;
         break;
+      case Element::kInput:
+      case Element::kWeight:
+        q.inverse_scale = Real(0.25, 4);
+        return;
       case Element::kFloat32:
+      case Element::kVector:
         return;
     }
     if (Chance(0.2)) q.low /= 2, q.high /= 3;
@@ -410,6 +540,7 @@ class Builder {
   const Config& config_;
   Instruction instruction_;
   std::vector<uint8_t> memory_;
+  bool block_output_ = false;
 };
 
 }  // namespace
@@ -426,7 +557,7 @@ Config RandomConfig(Random& random) {
   c.input_format = *FindFormat("int8");
   c.weight_format = *FindFormat("int8");
   c.vector_format = *FindFormat("fp32");
-  c.accumulator_bits = between(0, 1) == 0 ? 32 : between(16, 31);
+  c.accumulation_format = *FindFormat("int" + std::to_string(between(0, 1) == 0 ? 32 : between(16, 31)));
   c.input_buffer_words = between(64, 256);
   c.weight_buffer_words =
       c.array_rows * between((16 + c.array_rows - 1) / c.array_rows, 24);  // a depthwise kernel fits
@@ -446,6 +577,32 @@ Config RandomConfig(Random& random) {
   c.instruction_bytes_per_cycle = 1 << between(2, 5);
   c.command_queue_depth = between(1, 4);
   return c;
+}
+
+void RandomFormats(Random& random, Config* config) {
+  const auto pick = [&](std::initializer_list<const char*> names) {
+    return *FindFormat(names.begin()[random.Below(names.size())]);
+  };
+  const auto chance = [&](double p) { return random.Uniform() < p; };
+  Config& c = *config;
+  if (chance(0.4)) {
+    c.input_format = pick({"int8", "int4", "int16", "fixed8_6", "int8.toward_zero"});
+    c.weight_format = pick({"int8", "int3", "int16", "ternary", "binary"});
+  } else {
+    c.input_format = pick({"e4m3", "e5m2", "bf16", "fp16", "posit8_1", "int8", "fp32", "nf4", "e2m1"});
+    c.weight_format = pick({"e4m3", "e4m3_fnuz", "bf16", "posit8_1", "posit6_1", "nf4", "fixed8_4", "e3m2"});
+  }
+  c.block_size = chance(0.4) ? c.array_rows * c.array_columns * static_cast<int>(random.Between(1, 2)) : 0;
+  c.scale_format = pick({"e8m0", "e8m0", "ue5m3", "fp16"});
+  SetDefaultSums(&c);
+  if (c.psum_format.is_integer() && chance(0.5)) c.psum_format = pick({"int20", "int24", "int17"});
+  if (c.accumulation_format.is_integer() && chance(0.5)) c.accumulation_format = pick({"int24", "int18"});
+  if (!c.psum_format.is_integer() && chance(0.6)) {
+    c.psum_format = pick({"fp32", "fp16", "posit16_1", "e6m9", "bf16.toward_zero", "tf32"});
+    c.product_rounded = chance(0.3);
+  }
+  if (!c.accumulation_format.is_integer() && chance(0.4)) c.accumulation_format = pick({"bf16", "fp16", "posit16_2"});
+  c.vector_format = pick({"fp32", "bf16", "fp16", "e6m9", "tf32"});
 }
 
 RandomCase RandomInstruction(Random& random, const Config& config, Opcode opcode) {

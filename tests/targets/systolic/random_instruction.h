@@ -15,6 +15,9 @@ namespace kiln::systolic {
 // A small design point: sides of 1 to 8 (not only powers of two), short buffers, every count of banks and multipliers.
 Config RandomConfig(Random& random);
 
+// Gives it formats of every kind: integers, floats, posits and codebooks, with and without block scales.
+void RandomFormats(Random& random, Config* config);
+
 struct RandomCase {
   Instruction instruction;      // kMatrix, kDepthwise or kVector
   std::vector<uint8_t> memory;  // everything it reads, and room for what it writes; sizes of some kilobytes

@@ -145,12 +145,12 @@ TEST(StepTime, BeatsOfDenseBroadcastAndScatteredStreams) {
   Stream stream;
   stream.element = Element::kFloat32;
   stream.element_stride = 4;
-  EXPECT_EQ(BeatsOf(stream, 5, 16), 2);
-  EXPECT_EQ(BeatsOf(stream, 4, 16), 1);
+  EXPECT_EQ(BeatsOf(stream, Config(), 5, 16), 2);
+  EXPECT_EQ(BeatsOf(stream, Config(), 4, 16), 1);
   stream.element_stride = 8;
-  EXPECT_EQ(BeatsOf(stream, 5, 16), 5);
+  EXPECT_EQ(BeatsOf(stream, Config(), 5, 16), 5);
   stream.element_stride = 0;
-  EXPECT_EQ(BeatsOf(stream, 5, 16), 1);
+  EXPECT_EQ(BeatsOf(stream, Config(), 5, 16), 1);
 }
 
 }  // namespace

@@ -23,4 +23,8 @@ StatusOr<Level> FindLevel(std::string_view name) {
   return ErrorAt("", "", "unknown level '" + std::string(name) + "'", "one of: reference, functional, cycle, rtl");
 }
 
+StatusOr<std::unique_ptr<Accelerator>> Accelerator::WithFormats(const QuantType&, const QuantType&) const {
+  return UnsupportedAt("", name(), "the number formats of the " + std::string(family()) + " family are fixed", "");
+}
+
 }  // namespace kiln

@@ -82,6 +82,16 @@ class Accelerator {
   virtual std::vector<std::string> ActivationFormats() const = 0;
   virtual std::vector<std::string> WeightFormats() const = 0;
 
+  // A variant of the design point, alike in everything but its number formats: the array (or whatever multiplies) takes
+  // activations of one type and weights of another. Sums, unless the family says otherwise:
+  //   both integers        psum and accumulation int32
+  //   anything else        those of this design point where they are floats, else a psum of bf16 (fp32 where an operand has
+  //                        more than 16 bits) and an accumulation of fp32
+  //   with block scales    integers: psum int32; accumulation always fp32
+  // Errors, with the reason: Unimplemented for a family whose formats are fixed, and for types that it cannot take.
+  virtual StatusOr<std::unique_ptr<Accelerator>> WithFormats(const QuantType& activations,
+                                                             const QuantType& weights) const;
+
   // `graph` has been through the standard passes, has batch dimension 1, known shapes, and quantisation annotations on
   // the values that live in hardware; a value without annotation stays fp32 and its node runs on the host.
   virtual StatusOr<std::unique_ptr<Program>> Compile(const Graph& graph, const CompileOptions& options) const = 0;

@@ -14,12 +14,67 @@
 
 namespace kiln::systolic {
 
-std::vector<std::string> SystolicAccelerator::ActivationFormats() const {
-  return {"int8", "int7", "int6", "int5", "int4", "int3", "int2", "int16", "fp32"};
+namespace {
+
+// The array's own format; with integers, every integer whose codes are the array's.
+std::vector<std::string> NamesOf(const Format& format) {
+  std::vector<std::string> names = {format.name};
+  for (int bits = format.bits; format.is_integer() && bits >= 2; --bits) {
+    const std::string name = "int" + std::to_string(bits);
+    if (name != format.name) names.push_back(name);
+  }
+  return names;
 }
 
-std::vector<std::string> SystolicAccelerator::WeightFormats() const {
-  return {"int8", "int7", "int6", "int5", "int4", "int3", "int2"};
+}  // namespace
+
+std::vector<std::string> SystolicAccelerator::ActivationFormats() const {
+  std::vector<std::string> names = NamesOf(config_.input_format);
+  for (const std::string& name : {std::string("int16"), config_.vector_format.name, std::string("fp32")}) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<std::string> SystolicAccelerator::WeightFormats() const { return NamesOf(config_.weight_format); }
+
+StatusOr<std::unique_ptr<Accelerator>> SystolicAccelerator::WithFormats(const QuantType& activations,
+                                                                        const QuantType& weights) const {
+  const bool scaled = activations.scheme == Scheme::kPerBlock || weights.scheme == Scheme::kPerBlock;
+  const QuantType& blocks = activations.scheme == Scheme::kPerBlock ? activations : weights;
+  if (activations.scheme == Scheme::kPerBlock && weights.scheme == Scheme::kPerBlock &&
+      (activations.block_size != weights.block_size || activations.scale_format != weights.scale_format)) {
+    return UnsupportedAt("", name(), "activations and weights have different block scales",
+                         "one block size and one scale format");
+  }
+  Config c = config_;
+  // Unsigned activations are held as signed codes less half their range.
+  const auto operand = [](const Format& format) {
+    const bool shifted = format.is_whole() && !format.is_signed && format.bits <= 8;
+    return shifted ? *FindFormat("int" + std::to_string(format.bits)) : format;
+  };
+  c.input_format = operand(activations.format);
+  c.weight_format = operand(weights.format);
+  c.name = config_.name + " as " + activations.format.name + " x " + weights.format.name;
+  if (scaled) {
+    c.block_size = blocks.block_size;
+    c.scale_format = blocks.scale_format;
+    c.name += fmt::format(" with {} scales of {}", c.scale_format.name, c.block_size);
+  } else {
+    c.block_size = 0;
+  }
+  SetDefaultSums(&c);
+  if (!c.psum_format.is_integer()) {
+    const bool wide = c.input_format.bits > 16 || c.weight_format.bits > 16;
+    if (!config_.psum_format.is_integer()) c.psum_format = config_.psum_format;
+    if (config_.psum_format.is_integer() && wide) c.psum_format = *FindFormat("fp32");
+    if (!config_.accumulation_format.is_integer()) c.accumulation_format = config_.accumulation_format;
+  }
+  if (c.block_size > 0) c.accumulation_format = *FindFormat("fp32");
+  if (const auto fault = FindFormatFault(c)) {
+    return UnsupportedAt("", fmt::format("{}, key '{}'", c.name, fault->key), fault->fault, fault->remedy);
+  }
+  return std::make_unique<SystolicAccelerator>(std::move(c));
 }
 
 StatusOr<std::unique_ptr<Program>> SystolicAccelerator::Compile(const Graph& graph,
@@ -75,7 +130,7 @@ StatusOr<Cost> SystolicAccelerator::EstimateCost() const {
   const int64_t weight_word = int64_t{c.array_columns} * c.weight_format.bits;
   cost.on_chip_memory_bits =
       2 * c.input_buffer_words * input_word + 2 * c.weight_buffer_words * weight_word +
-      int64_t{c.accumulation_buffer_banks} * c.accumulation_buffer_words * c.array_columns * c.accumulator_bits +
+      int64_t{c.accumulation_buffer_banks} * c.accumulation_buffer_words * c.array_columns * c.accumulation_format.bits +
       int64_t{c.vector_row_buffer_words} * c.lanes() * c.vector_format.bits;
   if (c.depthwise_multipliers > 0) {
     cost.on_chip_memory_bits += 2 * int64_t{c.depthwise_buffer_words} * c.lanes() * c.input_format.bits;

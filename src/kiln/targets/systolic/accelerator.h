@@ -21,6 +21,8 @@ class SystolicAccelerator final : public Accelerator {
   std::string Describe() const override { return PrintConfig(config_); }
   std::vector<std::string> ActivationFormats() const override;
   std::vector<std::string> WeightFormats() const override;
+  StatusOr<std::unique_ptr<Accelerator>> WithFormats(const QuantType& activations,
+                                                     const QuantType& weights) const override;
 
   StatusOr<std::unique_ptr<Program>> Compile(const Graph& graph, const CompileOptions& options) const override;
   StatusOr<RunResult> Run(const Program& program, const Batch& batch, const RunOptions& options) const override;

@@ -10,12 +10,14 @@
 #include <limits>
 #include <span>
 
+#include "kiln/numerics/codec.h"
 #include "kiln/numerics/nonlinear.h"
 #include "kiln/targets/systolic/isa.h"
+#include "kiln/targets/systolic/numbers.h"
 
 namespace kiln::systolic {
 
-// Codes of integer elements, sign- or zero-extended. Not for kFloat32.
+// Codes of integer elements, sign- or zero-extended.
 inline int32_t LoadCode(Element element, const uint8_t* p) {
   switch (element) {
     case Element::kInt8:
@@ -27,14 +29,12 @@ inline int32_t LoadCode(Element element, const uint8_t* p) {
       std::memcpy(&v, p, sizeof v);
       return v;
     }
-    case Element::kInt32:
-    case Element::kFloat32: {
+    default: {
       int32_t v;
       std::memcpy(&v, p, sizeof v);
       return v;
     }
   }
-  return 0;
 }
 
 // a - b and a + b, wrapping.
@@ -50,11 +50,23 @@ inline float Dequantise(int32_t code, int32_t zero_point, float scale) {
   return static_cast<float>(WrappingSubtract(code, zero_point)) * scale;
 }
 
-// An element of a memory operand as the vector unit sees it.
-inline float LoadValue(const Stream& stream, const uint8_t* p) {
-  const int32_t bits = LoadCode(stream.element, p);
-  if (stream.element == Element::kFloat32) return std::bit_cast<float>(bits);
-  return Dequantise(bits, stream.zero_point, stream.scale);
+// An element of a memory operand as the vector unit sees it. `factor` is the stream's scale, or with block scales
+// BlockFactor of its block.
+inline float LoadValue(const Numbers& numbers, const Stream& stream, float factor, const uint8_t* p) {
+  if (IsInteger(stream.element)) {
+    return numbers.Round(Dequantise(LoadCode(stream.element, p), stream.zero_point, factor));
+  }
+  const Format& format = FormatOf(stream.element, numbers.config());
+  const float value = DecodeFloat(format, LoadBits(p, format.bytes()));
+  return numbers.Round(IsCode(stream.element) ? value * factor : value);
+}
+inline float LoadValue(const Numbers& numbers, const Stream& stream, const uint8_t* p) {
+  return LoadValue(numbers, stream, stream.scale, p);
+}
+// What elements of a block are multiplied by, from the code of its scale.
+inline float BlockFactor(const Numbers& numbers, const Stream& stream, const uint8_t* scale) {
+  const Format& format = numbers.config().scale_format;
+  return stream.scale * DecodeFloat(format, LoadBits(scale, format.bytes()));
 }
 
 // Two's complement of `bits` bits, sign-extended. 1 <= bits <= 32.
@@ -63,9 +75,20 @@ inline int32_t WrapAccumulator(int32_t sum, int bits) {
   return static_cast<int32_t>(static_cast<uint32_t>(sum) << unused) >> unused;
 }
 
-// Source::kAccumulator. `accumulator` is wrapped already; accumulator + offset wraps at 32 bits.
-inline float AccumulatorToValue(int32_t accumulator, int32_t offset, float scale, float bias) {
-  return std::fma(static_cast<float>(WrappingAdd(accumulator, offset)), scale, bias);
+// fma(v, a, b) of the vector unit.
+inline float MultiplyAdd(const Numbers& numbers, float v, float a, float b) {
+  return numbers.narrow() ? numbers.Round(numbers.Round(v * a) + b) : std::fma(v, a, b);
+}
+
+// Source::kAccumulator of an integer accumulation buffer. `accumulator` is wrapped already; accumulator + offset wraps
+// at 32 bits.
+inline float AccumulatorToValue(const Numbers& numbers, int32_t accumulator, int32_t offset, float scale, float bias) {
+  return MultiplyAdd(numbers, numbers.Round(static_cast<float>(WrappingAdd(accumulator, offset))), numbers.Round(scale),
+                     numbers.Round(bias));
+}
+// The same of a float one.
+inline float AccumulatorToValue(const Numbers& numbers, float accumulator, float scale, float bias) {
+  return MultiplyAdd(numbers, numbers.Round(accumulator), numbers.Round(scale), numbers.Round(bias));
 }
 
 static_assert(static_cast<int>(NonlinearFunction::kElu) == static_cast<int>(Function::kElu) &&
@@ -78,9 +101,8 @@ inline NonlinearFunction ToNonlinear(Function function) {
 inline float MaxOf(float a, float b) { return a > b ? a : b; }
 inline float MinOf(float a, float b) { return a < b ? a : b; }
 
-// One stage on one lane. `a` and `b` are the values of its arguments; kSave0 and kSave1 pass v on (the caller keeps
-// it).
-inline float ApplyStage(const Stage& stage, float v, float a, float b) {
+// One stage on one lane, before its result is rounded. `a` and `b` are the values of its arguments.
+inline float ApplyUnrounded(const Numbers& numbers, const Stage& stage, float v, float a, float b) {
   switch (stage.op) {
     case StageOp::kAdd:
       return v + a;
@@ -91,7 +113,7 @@ inline float ApplyStage(const Stage& stage, float v, float a, float b) {
     case StageOp::kMultiply:
       return v * a;
     case StageOp::kFma:
-      return std::fma(v, a, b);
+      return MultiplyAdd(numbers, v, a, b);
     case StageOp::kMax:
       return MaxOf(v, a);
     case StageOp::kMin:
@@ -104,11 +126,11 @@ inline float ApplyStage(const Stage& stage, float v, float a, float b) {
     case StageOp::kSave1:
       return v;
     case StageOp::kFunction:
-      return Approximate(DefaultSplineTables(), ToNonlinear(stage.function), v);
+      return numbers.Apply(ToNonlinear(stage.function), v);
     case StageOp::kReciprocal:
-      return Approximate(DefaultSplineTables(), NonlinearFunction::kReciprocal, v);
+      return numbers.Apply(NonlinearFunction::kReciprocal, v);
     case StageOp::kReciprocalSquareRoot:
-      return Approximate(DefaultSplineTables(), NonlinearFunction::kReciprocalSquareRoot, v);
+      return numbers.Apply(NonlinearFunction::kReciprocalSquareRoot, v);
     case StageOp::kSelectNegative:
       return v < 0 ? v * a : v;
     case StageOp::kDivide:
@@ -116,33 +138,40 @@ inline float ApplyStage(const Stage& stage, float v, float a, float b) {
   }
   return v;
 }
+// One stage on one lane; immediates come as the instruction holds them. kSave0 and kSave1 pass v on (the caller keeps
+// it).
+inline float ApplyStage(const Numbers& numbers, const Stage& stage, float v, float a, float b) {
+  return numbers.Round(ApplyUnrounded(numbers, stage, v, numbers.Round(a), numbers.Round(b)));
+}
 
 // What a lane starts from, and how values join, in Reduce and (first two) in Combine.
-inline float NeutralOf(Reduce reduce) {
-  return reduce == Reduce::kMax ? -std::numeric_limits<float>::infinity() : 0.0f;
+inline float NeutralOf(const Numbers& numbers, Reduce reduce) {
+  return reduce == Reduce::kMax ? numbers.Round(-std::numeric_limits<float>::infinity()) : 0.0f;
 }
-inline float Join(Reduce reduce, float partial, float v) {
-  return reduce == Reduce::kMax ? MaxOf(partial, v) : partial + v;
+inline float Join(const Numbers& numbers, Reduce reduce, float partial, float v) {
+  return reduce == Reduce::kMax ? MaxOf(partial, v) : numbers.Round(partial + v);
 }
-inline float NeutralOf(Combine combine) {
-  return combine == Combine::kMax ? -std::numeric_limits<float>::infinity() : 0.0f;
+inline float NeutralOf(const Numbers& numbers, Combine combine) {
+  return combine == Combine::kMax ? numbers.Round(-std::numeric_limits<float>::infinity()) : 0.0f;
 }
-inline float Join(Combine combine, float partial, float v) {
-  return combine == Combine::kMax ? MaxOf(partial, v) : partial + v;
+inline float Join(const Numbers& numbers, Combine combine, float partial, float v) {
+  return combine == Combine::kMax ? MaxOf(partial, v) : numbers.Round(partial + v);
 }
 
 // Combines the lane partials as a tree, in place; `lanes` has the length of lanes rounded up to a power of two, missing
-// lanes neutral. An empty span gives the neutral element.
-inline float ReduceTree(Reduce reduce, std::span<float> lanes) {
-  if (lanes.empty()) return NeutralOf(reduce);
+// lanes neutral (-infinity: the least number, where the vector format has no infinity). An empty span gives the neutral element.
+inline float ReduceTree(const Numbers& numbers, Reduce reduce, std::span<float> lanes) {
+  if (lanes.empty()) return NeutralOf(numbers, reduce);
   for (size_t half = lanes.size() / 2; half > 0; half /= 2) {
-    for (size_t i = 0; i < half; ++i) lanes[i] = Join(reduce, lanes[i], lanes[i + half]);
+    for (size_t i = 0; i < half; ++i) lanes[i] = Join(numbers, reduce, lanes[i], lanes[i + half]);
   }
   return lanes[0];
 }
 
 // 1 / n as the average window multiplies it; n of at least 1 (a window wholly outside the image counts as 1).
-inline float AverageFactor(int32_t places) { return 1.0f / static_cast<float>(places < 1 ? 1 : places); }
+inline float AverageFactor(const Numbers& numbers, int32_t places) {
+  return numbers.Round(1.0f / static_cast<float>(places < 1 ? 1 : places));
+}
 
 // A value on its way to memory as an integer code.
 inline int32_t QuantiseToCode(const QuantiseOut& quantise, float v) {
@@ -155,29 +184,19 @@ inline int32_t QuantiseToCode(const QuantiseOut& quantise, float v) {
   return static_cast<int32_t>(code);
 }
 
-// Stores v at p as the output stream says. Codes are cut to the element's width; a NaN leaves as 0x7fc00000.
-inline void StoreValue(Element element, const QuantiseOut& quantise, float v, uint8_t* p) {
+// Stores v at p as the output stream says, block scales excepted. Codes are cut to the element's width; a NaN leaves as
+// 0x7fc00000, or the NaN that Encode gives.
+inline void StoreValue(const Numbers& numbers, Element element, const QuantiseOut& quantise, float v, uint8_t* p) {
   uint32_t bits;
   if (element == Element::kFloat32) {
     bits = v == v ? std::bit_cast<uint32_t>(v) : 0x7fc00000u;
-  } else {
+  } else if (IsInteger(element)) {
     bits = static_cast<uint32_t>(QuantiseToCode(quantise, v));
+  } else {
+    bits = MemoryBits(FormatOf(element, numbers.config()),
+                      EncodeFloat(FormatOf(element, numbers.config()), IsCode(element) ? v * quantise.inverse_scale : v));
   }
-  switch (element) {
-    case Element::kInt8:
-    case Element::kUint8:
-      *p = static_cast<uint8_t>(bits);
-      break;
-    case Element::kInt16: {
-      const uint16_t half = static_cast<uint16_t>(bits);
-      std::memcpy(p, &half, sizeof half);
-      break;
-    }
-    case Element::kInt32:
-    case Element::kFloat32:
-      std::memcpy(p, &bits, sizeof bits);
-      break;
-  }
+  StoreBits(bits, BytesOf(element, numbers.config()), p);
 }
 
 }  // namespace kiln::systolic

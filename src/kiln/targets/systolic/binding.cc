@@ -8,42 +8,50 @@
 #include "fmt/format.h"
 #include "kiln/numerics/quantise.h"
 #include "kiln/support/check.h"
+#include "kiln/targets/systolic/arithmetic.h"
 
 namespace kiln::systolic {
 namespace {
 
-// Calls body(element index in row-major order, address) for every element of the binding.
+// Calls body(element index in row-major order, address, address of its block's scale) for every element of the binding.
 template <typename Body>
 void ForEachElement(const Binding& binding, std::span<const uint8_t> memory, Body body) {
   KILN_CHECK(static_cast<int>(binding.strides.size()) == binding.shape.rank());
   const int64_t count = binding.shape.NumElements();
   if (count == 0) return;
+  const Encoding& e = binding.encoding;
   const size_t rank = binding.strides.size();
-  const int64_t bytes = BytesOf(binding.element);
   std::vector<int64_t> index(rank, 0);
-  int64_t address = static_cast<int64_t>(binding.base);
   for (int64_t i = 0; i < count; ++i) {
-    KILN_CHECK(address >= 0 && address + bytes <= std::ssize(memory));
-    body(i, static_cast<size_t>(address));
+    int64_t address = static_cast<int64_t>(binding.base), scale = static_cast<int64_t>(binding.scale_base);
+    for (size_t axis = 0; axis < rank; ++axis) {
+      address += index[axis] * binding.strides[axis];
+      if (!e.blocked()) continue;
+      const bool along = static_cast<int>(axis) == binding.scale_axis;
+      scale += (along ? index[axis] / e.block_size : index[axis]) * binding.scale_strides[axis];
+    }
+    KILN_CHECK(address >= 0 && address + e.bytes <= std::ssize(memory));
+    KILN_CHECK(!e.blocked() || (scale >= 0 && scale + e.scale_format.bytes() <= std::ssize(memory)));
+    body(i, static_cast<size_t>(address), static_cast<size_t>(scale));
     for (size_t axis = rank; axis-- > 0;) {
-      const int64_t dim = binding.shape[static_cast<int>(axis)];
-      address += binding.strides[axis];
-      if (++index[axis] < dim) break;
-      address -= dim * binding.strides[axis];
+      if (++index[axis] < binding.shape[static_cast<int>(axis)]) break;
       index[axis] = 0;
     }
   }
 }
 
+// Of integers and fp32.
+int IntegerBytes(Element element) {
+  return element == Element::kInt8 || element == Element::kUint8 ? 1 : element == Element::kInt16 ? 2 : 4;
+}
+
 void PutInteger(std::span<uint8_t> memory, size_t address, Element element, int64_t value) {
   const uint32_t bits = static_cast<uint32_t>(value);
-  for (int i = 0; i < BytesOf(element); ++i)
-    memory[address + static_cast<size_t>(i)] = static_cast<uint8_t>(bits >> (8 * i));
+  StoreBits(bits, IntegerBytes(element), memory.data() + address);
 }
 
 int32_t GetInteger(std::span<const uint8_t> memory, size_t address, Element element) {
-  uint32_t bits = 0;
-  for (int i = 0; i < BytesOf(element); ++i) bits |= uint32_t{memory[address + static_cast<size_t>(i)]} << (8 * i);
+  const uint32_t bits = LoadBits(memory.data() + address, IntegerBytes(element));
   switch (element) {
     case Element::kInt8:
       return static_cast<int8_t>(bits);
@@ -77,30 +85,135 @@ void SetFloat(Tensor& tensor, int64_t i, float value) {
   }
 }
 
-int32_t Quantise(float value, const Binding& b) {
-  return static_cast<int32_t>(QuantiseToCode(value, InverseScale(b.scale), b.zero_point, {b.low, b.high}));
+// What an annotation without block scales makes of a value, by the index of its scale.
+float RoundedTo(const Quantisation& q, size_t scale_index, float value) {
+  const float scale = q.scales.empty() ? 1.0f : q.scales[scale_index];
+  const Format& format = q.type.format;
+  if (format.is_whole()) {
+    const int32_t zero = q.zero_points.empty() ? 0 : q.zero_points[scale_index];
+    const int64_t code = kiln::QuantiseToCode(value, InverseScale(scale), zero, CodesOf(format, q.type.symmetric));
+    return DequantiseCode(code, scale, zero);
+  }
+  return DecodeFloat(format, EncodeFloat(format, value * InverseScale(scale))) * scale;
+}
+
+// Rows along the axis of block scales through the codec and back.
+void RoundBlocks(const Quantisation& q, const Shape& shape, std::vector<float>& values) {
+  const BlockCodec codec(q.type);
+  const int64_t stride = RowMajorStrides(shape)[static_cast<size_t>(q.axis)], length = shape[q.axis];
+  std::vector<float> row(static_cast<size_t>(length));
+  std::vector<uint8_t> codes(static_cast<size_t>(length * codec.element().bytes()));
+  std::vector<uint8_t> scales(static_cast<size_t>(codec.BlocksOf(length) * codec.scale_format().bytes()));
+  for (int64_t i = 0; i < std::ssize(values); ++i) {
+    if (i / stride % length != 0) continue;
+    for (int64_t k = 0; k < length; ++k) row[static_cast<size_t>(k)] = values[static_cast<size_t>(i + k * stride)];
+    codec.Encode(row.data(), 1, length, codes.data(), scales.data());
+    codec.Decode(codes.data(), scales.data(), 1, length, row.data());
+    for (int64_t k = 0; k < length; ++k) values[static_cast<size_t>(i + k * stride)] = row[static_cast<size_t>(k)];
+  }
+}
+
+void StoreFloats(const Tensor& tensor, const Binding& b, std::span<uint8_t> memory) {
+  const Encoding& e = b.encoding;
+  std::vector<float> values(tensor.data<float>().begin(), tensor.data<float>().end());
+  if (e.foreign != nullptr) RoundToAnnotation(*e.foreign, b.shape, values);
+  const float inverse = InverseScale(e.scale);
+  ForEachElement(b, memory, [&](int64_t i, size_t address, size_t) {
+    const float value = values[static_cast<size_t>(i)];
+    if (IsInteger(e.element)) {
+      PutInteger(memory, address, e.element, kiln::QuantiseToCode(value, inverse, e.zero_point, {e.low, e.high}));
+    } else if (e.element == Element::kFloat32) {
+      PutInteger(memory, address, e.element, static_cast<int64_t>(std::bit_cast<uint32_t>(value)));
+    } else {
+      const uint32_t code = EncodeFloat(e.format, e.is_float() ? value : value * inverse);
+      StoreBits(MemoryBits(e.format, code), e.bytes, memory.data() + address);
+    }
+  });
+}
+
+// Rows along the axis of the scales, one after the other.
+void StoreBlocks(const Tensor& tensor, const Binding& b, std::span<uint8_t> memory) {
+  const Encoding& e = b.encoding;
+  const BlockCodec codec(e.format, e.scale_format, e.block_size);
+  const int64_t stride = RowMajorStrides(b.shape)[static_cast<size_t>(b.scale_axis)], length = b.shape[b.scale_axis];
+  const std::span<const float> values = tensor.data<float>();
+  std::vector<size_t> addresses(values.size()), scales(values.size());
+  ForEachElement(b, memory, [&](int64_t i, size_t address, size_t scale) {
+    addresses[static_cast<size_t>(i)] = address;
+    scales[static_cast<size_t>(i)] = scale;
+  });
+  std::vector<float> block;
+  for (int64_t i = 0; i < std::ssize(values); ++i) {
+    const int64_t along = i / stride % length;
+    if (along % e.block_size != 0) continue;
+    const int64_t count = std::min<int64_t>(e.block_size, length - along);
+    block.clear();
+    for (int64_t k = 0; k < count; ++k) block.push_back(values[static_cast<size_t>(i + k * stride)]);
+    const uint32_t scale = codec.ScaleCode(block.data(), count);
+    StoreBits(scale, e.scale_format.bytes(), memory.data() + scales[static_cast<size_t>(i)]);
+    for (int64_t k = 0; k < count; ++k) {
+      const uint32_t code = codec.ElementCode(block[static_cast<size_t>(k)], codec.ScaleValue(scale));
+      StoreBits(MemoryBits(e.format, code), e.bytes, memory.data() + addresses[static_cast<size_t>(i + k * stride)]);
+    }
+  }
+}
+
+float LoadFloat(const Binding& b, std::span<const uint8_t> memory, size_t address, size_t scale_address) {
+  const Encoding& e = b.encoding;
+  if (e.element == Element::kFloat32) return GetFloat(memory, address);
+  if (IsInteger(e.element)) {
+    return static_cast<float>(int64_t{GetInteger(memory, address, e.element)} - e.zero_point) * e.scale;
+  }
+  const float value = DecodeFloat(e.format, LoadBits(memory.data() + address, e.bytes));
+  if (e.is_float()) return value;
+  if (!e.blocked()) return value * e.scale;
+  const uint32_t scale = LoadBits(memory.data() + scale_address, e.scale_format.bytes());
+  return value * DecodeFloat(e.scale_format, scale);
+}
+
+// The element type that codes of an encoding are read as.
+ElementType CodeType(const Encoding& e) {
+  constexpr ElementType kTypes[] = {ElementType::kInt8, ElementType::kUint8, ElementType::kInt16, ElementType::kInt32};
+  if (IsInteger(e.element)) return kTypes[static_cast<size_t>(e.element)];
+  if (e.format.is_integer() && e.format.is_signed) {
+    return e.bytes == 1 ? ElementType::kInt8 : e.bytes == 2 ? ElementType::kInt16 : ElementType::kInt32;
+  }
+  return e.bytes == 1 ? ElementType::kUint8 : e.bytes == 2 ? ElementType::kUint16 : ElementType::kUint32;
 }
 
 }  // namespace
 
+void RoundToAnnotation(const Quantisation& q, const Shape& shape, std::vector<float>& values) {
+  if (q.type.scheme == Scheme::kPerBlock) {
+    RoundBlocks(q, shape, values);
+    return;
+  }
+  const bool one = q.scales.size() <= 1;
+  const int64_t stride = one ? 1 : RowMajorStrides(shape)[static_cast<size_t>(q.axis)];
+  for (int64_t i = 0; i < std::ssize(values); ++i) {
+    const int64_t scale = one ? 0 : i / stride % std::ssize(q.scales);
+    float& value = values[static_cast<size_t>(i)];
+    value = RoundedTo(q, static_cast<size_t>(scale), value);
+  }
+}
+
 Status Store(const Tensor& tensor, const Binding& b, std::span<uint8_t> memory) {
-  if (tensor.type() != b.type || tensor.shape() != b.shape) {
+  if (tensor.type() != b.type() || tensor.shape() != b.shape) {
     return ErrorAt("", fmt::format("'{}'", b.name),
                    fmt::format("is {} {}", NameOf(tensor.type()), tensor.shape().ToString()),
-                   fmt::format("the program takes {} {}", NameOf(b.type), b.shape.ToString()));
+                   fmt::format("the program takes {} {}", NameOf(b.type()), b.shape.ToString()));
+  }
+  if (b.type() == ElementType::kFloat32) {
+    if (b.encoding.blocked()) {
+      StoreBlocks(tensor, b, memory);
+    } else {
+      StoreFloats(tensor, b, memory);
+    }
+    return OkStatus();
   }
   Status status;
-  ForEachElement(b, memory, [&](int64_t i, size_t address) {
-    if (b.type == ElementType::kFloat32) {
-      const float value = tensor.data<float>()[static_cast<size_t>(i)];
-      if (b.element == Element::kFloat32) {
-        PutInteger(memory, address, Element::kFloat32, static_cast<int64_t>(std::bit_cast<uint32_t>(value)));
-      } else {
-        PutInteger(memory, address, b.element, Quantise(value, b));
-      }
-      return;
-    }
-    if (IsFloat(b.type)) {
+  ForEachElement(b, memory, [&](int64_t i, size_t address, size_t) {
+    if (IsFloat(b.type())) {
       const float value = static_cast<float>(tensor.ValueAt(i));
       PutInteger(memory, address, Element::kFloat32, static_cast<int64_t>(std::bit_cast<uint32_t>(value)));
       return;
@@ -113,23 +226,20 @@ Status Store(const Tensor& tensor, const Binding& b, std::span<uint8_t> memory) 
       }
       return;
     }
-    PutInteger(memory, address, b.element, value);
+    PutInteger(memory, address, b.encoding.element, value);
   });
   return status;
 }
 
 Tensor Load(const Binding& b, std::span<const uint8_t> memory) {
-  Tensor out(b.type, b.shape);
-  ForEachElement(b, memory, [&](int64_t i, size_t address) {
-    if (b.type != ElementType::kFloat32 && IsFloat(b.type)) {
+  Tensor out(b.type(), b.shape);
+  ForEachElement(b, memory, [&](int64_t i, size_t address, size_t scale) {
+    if (b.type() == ElementType::kFloat32) {
+      out.data<float>()[static_cast<size_t>(i)] = LoadFloat(b, memory, address, scale);
+    } else if (IsFloat(b.type())) {
       SetFloat(out, i, GetFloat(memory, address));
-    } else if (b.type != ElementType::kFloat32) {
-      SetInteger(out, i, GetInteger(memory, address, b.element));
-    } else if (b.element == Element::kFloat32) {
-      out.data<float>()[static_cast<size_t>(i)] = GetFloat(memory, address);
     } else {
-      const int64_t code = int64_t{GetInteger(memory, address, b.element)} - b.zero_point;
-      out.data<float>()[static_cast<size_t>(i)] = static_cast<float>(code) * b.scale;
+      SetInteger(out, i, GetInteger(memory, address, b.encoding.element));
     }
   });
   return out;
@@ -137,10 +247,10 @@ Tensor Load(const Binding& b, std::span<const uint8_t> memory) {
 
 Tensor LoadCodes(const Binding& b, std::span<const uint8_t> memory) {
   if (!b.holds_codes()) return Load(b, memory);
-  constexpr ElementType kTypes[] = {ElementType::kInt8, ElementType::kUint8, ElementType::kInt16, ElementType::kInt32};
-  Tensor out(kTypes[static_cast<size_t>(b.element)], b.shape);
-  ForEachElement(b, memory,
-                 [&](int64_t i, size_t address) { SetInteger(out, i, GetInteger(memory, address, b.element)); });
+  Tensor out(CodeType(b.encoding), b.shape);
+  ForEachElement(b, memory, [&](int64_t i, size_t address, size_t) {
+    SetInteger(out, i, LoadBits(memory.data() + address, b.encoding.bytes));
+  });
   return out;
 }
 

@@ -5,8 +5,8 @@
 #include <limits>
 #include <optional>
 
-#include "kiln/numerics/quantise.h"
 #include "kiln/support/check.h"
+#include "kiln/targets/systolic/binding.h"
 
 namespace kiln::systolic {
 namespace {
@@ -233,11 +233,9 @@ bool IsScalarConstant(const Value* value) {
 float ScalarOf(const Value* value) {
   const float x = value->constant().data<float>()[0];
   if (!value->quantisation().has_value()) return x;
-  const Quantisation& q = *value->quantisation();
-  if (!q.type.format.is_integer() || q.scales.size() != 1) return x;
-  const int32_t zero = q.zero_points.empty() ? 0 : q.zero_points[0];
-  return DequantiseCode(QuantiseToCode(x, InverseScale(q.scales[0]), zero, CodesOf(q.type.format, q.type.symmetric)),
-                        q.scales[0], zero);
+  std::vector<float> rounded = {x};
+  RoundToAnnotation(*value->quantisation(), value->shape(), rounded);
+  return rounded[0];
 }
 
 bool Append(const Node& node, const Value* v, const Config& config, int reserved_stages, Chain* chain) {

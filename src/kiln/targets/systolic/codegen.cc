@@ -22,15 +22,14 @@ uint64_t AlignUp(uint64_t value, uint64_t alignment) { return (value + alignment
 Binding BindingOf(const View& view, std::string name, const std::vector<uint64_t>& addresses) {
   Binding b;
   b.name = std::move(name);
-  b.type = view.encoding.type;
   b.shape = Shape(view.shape);
   b.base = addresses[static_cast<size_t>(view.buffer)] + static_cast<uint64_t>(view.offset);
   b.strides = view.strides;
-  b.element = view.encoding.element;
-  b.scale = view.encoding.scale;
-  b.zero_point = view.encoding.zero_point;
-  b.low = view.encoding.low;
-  b.high = view.encoding.high;
+  b.encoding = view.encoding;
+  if (!view.blocked()) return b;
+  b.scale_axis = view.blocks.axis;
+  b.scale_base = addresses[static_cast<size_t>(view.blocks.buffer)] + static_cast<uint64_t>(view.blocks.offset);
+  b.scale_strides = view.blocks.strides;
   return b;
 }
 
@@ -65,9 +64,20 @@ class Generator {
   }
 
  private:
+  // Buffers of weights in the order of the machine.
+  struct TiledWeights {
+    int codes = -1, scales = -1;
+  };
+  int AddConstant(std::string name, std::vector<uint8_t> data) {
+    const int64_t bytes = std::ssize(data);
+    lowered_.buffers.push_back({std::move(name), bytes, true, std::move(data)});
+    return static_cast<int>(lowered_.buffers.size()) - 1;
+  }
+  int64_t BytesOf(int buffer) const { return lowered_.buffers[static_cast<size_t>(buffer)].bytes; }
+
   Status ScheduleWorks() {
     // Weights shared by several works with one packing are laid out once.
-    std::map<std::tuple<const WeightCodes*, Packing, Opcode>, int> tiled;
+    std::map<std::tuple<const WeightCodes*, Packing, Opcode>, TiledWeights> tiled;
     for (Kernel& kernel : lowered_.kernels) {
       for (Work& work : kernel.works) {
         Instruction& in = work.instruction;
@@ -84,16 +94,22 @@ class Generator {
         Accumulate(schedule->certificate, &kernel.info.certificate);
         if (work.codes == nullptr) continue;
         const auto key = std::make_tuple(work.codes.get(), in.tiling.packing, in.opcode);
-        auto [it, fresh] = tiled.try_emplace(key, -1);
-        const std::vector<uint8_t> bytes = fresh ? TileWeights(*work.codes, in, config_) : std::vector<uint8_t>();
+        const auto [it, fresh] = tiled.try_emplace(key);
+        TiledWeights& weights = it->second;
+        const std::string& name = kernel.info.source_nodes[0];
         if (fresh) {
-          it->second = static_cast<int>(lowered_.buffers.size());
-          lowered_.buffers.push_back({kernel.info.source_nodes[0] + " weights", std::ssize(bytes), true, bytes});
+          weights.codes = AddConstant(name + " weights", TileWeights(*work.codes, in, config_));
+          if (work.codes->blocked()) {
+            weights.scales = AddConstant(name + " weight scales", TileScales(*work.codes, in, config_));
+          }
         }
-        work.weights = {it->second, 0};
+        work.weights = {weights.codes, 0};
+        if (work.codes->blocked()) work.weight_scales = {weights.scales, 0};
         if (work.codes->batches > 1) {
-          in.convolution.weight_batch_stride =
-              lowered_.buffers[static_cast<size_t>(it->second)].bytes / work.codes->batches;
+          in.convolution.weight_batch_stride = BytesOf(weights.codes) / work.codes->batches;
+          if (work.codes->blocked()) {
+            in.convolution.weight_scales.batch_stride = BytesOf(weights.scales) / work.codes->batches;
+          }
         }
       }
     }
@@ -110,22 +126,29 @@ class Generator {
       if (first_[b] < 0) first_[b] = position;
       last_[b] = std::max(last_[b], position);
     };
-    for (const View& input : lowered_.inputs) touch(input.buffer, 0);
+    const auto touch_view = [&](const View& view, int position) {
+      touch(view.buffer, position);
+      touch(view.blocks.buffer, position);
+    };
+    for (const View& input : lowered_.inputs) touch_view(input, 0);
     int position = 0;
     for (const Kernel& kernel : lowered_.kernels) {
       if (kernel.host_work != nullptr) {
         ++position;
-        for (const View& view : kernel.host_work->inputs) touch(view.buffer, position);
-        for (const View& view : kernel.host_work->outputs) touch(view.buffer, position);
+        for (const View& view : kernel.host_work->inputs) touch_view(view, position);
+        for (const View& view : kernel.host_work->outputs) touch_view(view, position);
       }
       for (const Work& work : kernel.works) {
         ++position;
-        for (const Place& place : {work.input, work.weights, work.parameters, work.output})
+        for (const Place& place : {work.input, work.weights, work.parameters, work.output, work.input_scales,
+                                   work.weight_scales, work.output_scales}) {
           touch(place.buffer, position);
+        }
         for (const Place& place : work.operands) touch(place.buffer, position);
+        for (const Place& place : work.operand_scales) touch(place.buffer, position);
       }
     }
-    for (const View& output : lowered_.outputs) touch(output.buffer, position + 1);
+    for (const View& output : lowered_.outputs) touch_view(output, position + 1);
   }
 
   Status PlaceBuffers() {
@@ -208,14 +231,19 @@ class Generator {
           in.convolution.input_base = address(work.input);
           in.convolution.weight_base = address(work.weights);
           in.convolution.parameters.base = address(work.parameters);
+          if (in.convolution.input_scales.present) in.convolution.input_scales.base = address(work.input_scales);
+          if (in.convolution.weight_scales.present) in.convolution.weight_scales.base = address(work.weight_scales);
           reads(work.input);
           reads(work.weights);
         }
         for (size_t i = 0; i < work.operands.size(); ++i) {
           in.vector.operands[i].base = address(work.operands[i]);
+          BlockScales& scales = in.vector.operands[i].blocks;
+          if (scales.present) scales.base = address(work.operand_scales[i]);
           reads(work.operands[i]);
         }
         in.vector.output.base = address(work.output);
+        if (in.vector.output.blocks.present) in.vector.output.blocks.base = address(work.output_scales);
         written[static_cast<size_t>(work.output.buffer)] = true;
         if (const Status status = CheckInstruction(in, config_); !status.ok()) {
           return WithContext(fmt::format("{}: node '{}'", graph_.source(), kernel.info.name), status);
@@ -246,28 +274,55 @@ class Generator {
 std::vector<uint8_t> TileWeights(const WeightCodes& weights, const Instruction& instruction, const Config& config) {
   const int64_t lanes = config.array_columns;
   std::vector<uint8_t> out;
-  const auto code = [&](int64_t batch, int64_t row, int64_t column) {
-    if (row < 0 || column >= weights.columns) return uint8_t{0};
-    return static_cast<uint8_t>(
-        weights.codes[static_cast<size_t>((batch * weights.rows + row) * weights.columns + column)]);
+  const auto put = [&](int64_t batch, int64_t row, int64_t column) {
+    if (row < 0 || column >= weights.columns) {
+      out.insert(out.end(), static_cast<size_t>(weights.bytes), uint8_t{0});
+      return;
+    }
+    const auto from = weights.codes.begin() + ((batch * weights.rows + row) * weights.columns + column) * weights.bytes;
+    out.insert(out.end(), from, from + weights.bytes);
   };
   const Geometry g = GeometryOf(instruction, config);
   if (instruction.opcode == Opcode::kDepthwise) {
-    out.reserve(static_cast<size_t>(g.column_tiles * weights.rows * lanes));
+    out.reserve(static_cast<size_t>(g.column_tiles * weights.rows * lanes * weights.bytes));
     for (int32_t tile = 0; tile < g.column_tiles; ++tile) {
       for (int64_t tap = 0; tap < weights.rows; ++tap) {
-        for (int64_t lane = 0; lane < lanes; ++lane) out.push_back(code(0, tap, tile * lanes + lane));
+        for (int64_t lane = 0; lane < lanes; ++lane) put(0, tap, tile * lanes + lane);
       }
     }
     return out;
   }
-  out.reserve(static_cast<size_t>(weights.batches * g.column_tiles * g.row_tiles() * config.array_rows * lanes));
+  out.reserve(static_cast<size_t>(weights.batches * g.column_tiles * g.row_tiles() * config.macs_per_cycle() *
+                                  weights.bytes));
   for (int64_t batch = 0; batch < weights.batches; ++batch) {
     for (int32_t column_tile = 0; column_tile < g.column_tiles; ++column_tile) {
       for (int32_t row_tile = 0; row_tile < g.row_tiles(); ++row_tile) {
         for (int32_t row = 0; row < config.array_rows; ++row) {
           const int64_t index = WeightIndex(instruction, config, row_tile, row);
-          for (int64_t lane = 0; lane < lanes; ++lane) out.push_back(code(batch, index, column_tile * lanes + lane));
+          for (int64_t lane = 0; lane < lanes; ++lane) put(batch, index, column_tile * lanes + lane);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<uint8_t> TileScales(const WeightCodes& weights, const Instruction& instruction, const Config& config) {
+  const Geometry g = GeometryOf(instruction, config);
+  const int64_t taps = weights.rows / weights.channels;
+  std::vector<uint8_t> out;
+  for (int64_t batch = 0; batch < weights.batches; ++batch) {
+    for (int32_t column_tile = 0; column_tile < g.column_tiles; ++column_tile) {
+      for (int32_t row_tile = 0; row_tile < g.row_tiles(); ++row_tile) {
+        const int64_t row = WeightIndex(instruction, config, row_tile, 0);
+        const int64_t block = row / weights.channels * weights.blocks() + row % weights.channels / weights.block_size;
+        for (int64_t lane = 0; lane < config.array_columns; ++lane) {
+          const int64_t column = int64_t{column_tile} * config.array_columns + lane;
+          const int64_t at = (batch * taps * weights.blocks() + block) * weights.columns + column;
+          for (int64_t byte = 0; byte < weights.scale_bytes; ++byte) {
+            const bool there = column < weights.columns;
+            out.push_back(there ? weights.scales[static_cast<size_t>(at * weights.scale_bytes + byte)] : uint8_t{0});
+          }
         }
       }
     }

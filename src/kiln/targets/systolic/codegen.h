@@ -15,6 +15,9 @@ namespace kiln::systolic {
 // stands in `instruction`: [batch][column tile][row tile][row][column]; depthwise [column tile][tap][lane].
 std::vector<uint8_t> TileWeights(const WeightCodes& weights, const Instruction& instruction, const Config& config);
 
+// Their block scales: [batch][column tile][row tile][lane].
+std::vector<uint8_t> TileScales(const WeightCodes& weights, const Instruction& instruction, const Config& config);
+
 // A stretch of memory that is in use from step `first` to step `last`.
 struct Lifetime {
   int64_t bytes = 0;

@@ -1,8 +1,12 @@
 #include "kiln/targets/systolic/config.h"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "fmt/format.h"
+#include "kiln/numerics/codec.h"
+#include "kiln/numerics/mac.h"
 #include "kiln/support/yaml.h"
 
 namespace kiln::systolic {
@@ -10,18 +14,113 @@ namespace {
 
 constexpr int64_t kMaxWords = 1 << 20;
 constexpr int64_t kMaxMemory = int64_t{1} << 40;
+constexpr int64_t kMaxBlock = 4096;
 
 bool IsPowerOfTwo(int64_t value) { return std::has_single_bit(static_cast<uint64_t>(value)); }
 
-// The array multiplies signed bytes and the vector unit computes in binary32; other formats are refused by name.
-void ReadFormat(const YamlMap& root, std::string_view key, Format* format, std::string_view only) {
-  root.Parsed(key, format, FindFormat);
-  if (root.Has(key) && format->name != only) {
-    root.Fail(key, fmt::format("'{}' is not a format of this unit", format->name), fmt::format("use {}", only));
+// Formats without a place for random bits: nothing in this machine draws any.
+bool IsStochastic(const Format& format) { return format.rounding == Rounding::kStochastic; }
+
+std::optional<FormatFault> OperandFault(std::string key, const Format& format) {
+  const auto fault = [&](std::string what, std::string remedy) {
+    return FormatFault{std::move(key), fmt::format("'{}' {}", format.name, what), std::move(remedy)};
+  };
+  if (IsStochastic(format)) return fault("rounds at random", "a format of another rounding");
+  if (!FitsFp32(format)) return fault("has values that fp32 does not hold", "a narrower format");
+  if (format.is_integer() && format.bits > 16) return fault("is wider than the array's multipliers", "at most 16 bits");
+  if (format.is_integer() && !format.is_signed && format.bits > 15) return fault("is unsigned", "at most 15 bits");
+  if (format.is_whole() && !format.is_signed) {
+    return fault("is unsigned", fmt::format("int{}: unsigned codes are held less half their range", format.bits));
   }
+  return std::nullopt;
+}
+
+// Of psum and accumulation.
+std::optional<FormatFault> SumFault(std::string key, const Format& format) {
+  const auto fault = [&](std::string what, std::string remedy) {
+    return FormatFault{std::move(key), fmt::format("'{}' {}", format.name, what), std::move(remedy)};
+  };
+  if (format.is_integer()) {
+    if (!format.is_whole() || !format.is_signed || format.narrow || format.name != fmt::format("int{}", format.bits)) {
+      return fault("is no integer that sums wrap in", "int16 to int32");
+    }
+    if (format.bits < 8) return fault("is too narrow for a sum", "int8 to int32");
+    return std::nullopt;
+  }
+  if (format.kind == FormatKind::kCodebook || !format.is_signed || !HasZero(format) || IsStochastic(format)) {
+    return fault("is no format for sums", "an integer, a signed float or a posit");
+  }
+  if (!FitsFp32(format)) return fault("has values that fp32 does not hold", "a narrower format");
+  return std::nullopt;
+}
+
+std::optional<FormatFault> ScaleFault(const Config& c) {
+  if (c.block_size == 0) return std::nullopt;
+  const auto fault = [](std::string key, std::string what, std::string remedy) {
+    return FormatFault{std::move(key), std::move(what), std::move(remedy)};
+  };
+  if (c.block_size % c.array_rows != 0) {
+    return fault("block_size", fmt::format("{} is no multiple of array_rows {}", c.block_size, c.array_rows),
+                 "a row tile must lie inside one block");
+  }
+  if (c.block_size % c.array_columns != 0 && c.array_columns % c.block_size != 0) {
+    return fault("block_size", fmt::format("{} and array_columns {} do not divide each other", c.block_size,
+                                           c.array_columns),
+                 "a word of the vector unit must hold whole blocks or lie inside one");
+  }
+  if (c.scale_format.kind != FormatKind::kFloat || !FitsFp32(c.scale_format) || IsStochastic(c.scale_format)) {
+    return fault("scale_format", fmt::format("'{}' is no format for scales", c.scale_format.name),
+                 "e8m0, ue5m3 or another float");
+  }
+  return std::nullopt;
 }
 
 }  // namespace
+
+float UnitOf(const Format& operand, const Config& config) {
+  const bool counts_codes = config.psum_format.is_integer() && operand.is_integer();
+  return counts_codes ? std::ldexp(1.0f, -operand.fraction_bits) : 1.0f;
+}
+
+void SetDefaultSums(Config* config) {
+  const bool whole = IsIntegerOperand(config->input_format) && IsIntegerOperand(config->weight_format);
+  config->psum_format = *FindFormat(whole ? "int32" : "bf16");
+  config->accumulation_format = *FindFormat(whole && config->block_size == 0 ? "int32" : "fp32");
+}
+
+std::optional<FormatFault> FindFormatFault(const Config& c) {
+  if (auto fault = OperandFault("input_format", c.input_format)) return fault;
+  if (auto fault = OperandFault("weight_format", c.weight_format)) return fault;
+  if (auto fault = SumFault("psum_format", c.psum_format)) return fault;
+  if (auto fault = SumFault("accumulation_format", c.accumulation_format)) return fault;
+  if (c.psum_format.is_integer()) {
+    for (const Format* operand : {&c.input_format, &c.weight_format}) {
+      if (IsIntegerOperand(*operand)) continue;
+      return FormatFault{"psum_format", fmt::format("'{}' cannot hold products of {}", c.psum_format.name, operand->name),
+                         "bf16, fp32 or another float"};
+    }
+    if (c.product_rounded) return FormatFault{"product", "'rounded' over an integer psum", "product: exact"};
+  }
+  if (c.accumulation_format.is_integer()) {
+    if (!c.psum_format.is_integer()) {
+      return FormatFault{"accumulation_format",
+                         fmt::format("'{}' under a psum of {}", c.accumulation_format.name, c.psum_format.name),
+                         "fp32 or another float"};
+    }
+    if (c.block_size > 0) {
+      return FormatFault{"accumulation_format",
+                         fmt::format("'{}' cannot add sums under block scales", c.accumulation_format.name),
+                         "fp32 or another float"};
+    }
+  }
+  const Format& v = c.vector_format;
+  if (v.kind != FormatKind::kFloat || !v.is_signed || !HasZero(v) || !FitsFp32(v) ||
+      v.rounding != Rounding::kNearestEven) {
+    return FormatFault{"vector_format", fmt::format("'{}' is no format for the vector unit", v.name),
+                       "fp32, bf16, fp16 or another signed float that fp32 holds, nearest even"};
+  }
+  return ScaleFault(c);
+}
 
 StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   KILN_ASSIGN_OR_RETURN(YamlFile file, YamlFile::Parse(yaml, source));
@@ -47,10 +146,17 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
               "a divisor of array_rows");
   }
 
-  ReadFormat(root, "input_format", &c.input_format, "int8");
-  ReadFormat(root, "weight_format", &c.weight_format, "int8");
-  root.Int("accumulator_bits", &c.accumulator_bits, 16, 32);
-  ReadFormat(root, "vector_format", &c.vector_format, "fp32");
+  root.Parsed("input_format", &c.input_format, FindFormat);
+  root.Parsed("weight_format", &c.weight_format, FindFormat);
+  root.Choice("product", &c.product_rounded, {{"exact", false}, {"rounded", true}});
+  root.Int("block_size", &c.block_size, 0, kMaxBlock);
+  SetDefaultSums(&c);
+  root.Parsed("psum_format", &c.psum_format, FindFormat);
+  if (!c.psum_format.is_integer()) c.accumulation_format = *FindFormat("fp32");
+  root.Parsed("accumulation_format", &c.accumulation_format, FindFormat);
+  root.Parsed("vector_format", &c.vector_format, FindFormat);
+  root.Parsed("scale_format", &c.scale_format, FindFormat);
+  if (const auto fault = FindFormatFault(c)) root.Fail(fault->key, fault->fault, fault->remedy);
 
   root.Int("input_buffer_words", &c.input_buffer_words, 1, kMaxWords);
   root.Int("weight_buffer_words", &c.weight_buffer_words, 1, kMaxWords);
@@ -102,8 +208,12 @@ std::string PrintConfig(const Config& c) {
   add("weight_rows_per_cycle", c.weight_rows_per_cycle);
   add("input_format", c.input_format.name);
   add("weight_format", c.weight_format.name);
-  add("accumulator_bits", c.accumulator_bits);
+  add("product", c.product_rounded ? "rounded" : "exact");
+  add("psum_format", c.psum_format.name);
+  add("accumulation_format", c.accumulation_format.name);
   add("vector_format", c.vector_format.name);
+  add("block_size", c.block_size);
+  add("scale_format", c.scale_format.name);
   add("input_buffer_words", c.input_buffer_words);
   add("weight_buffer_words", c.weight_buffer_words);
   add("accumulation_buffer_words", c.accumulation_buffer_words);

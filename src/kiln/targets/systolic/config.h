@@ -11,6 +11,7 @@
 #define KILN_TARGETS_SYSTOLIC_CONFIG_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,12 +28,23 @@ struct Config {
   int array_columns = 16;
   int weight_rows_per_cycle = 1;  // rows of weights shifted into the shadow registers a cycle; divides array_rows
 
-  // Numbers. Codes of inputs and weights; integer accumulators wrap in two's complement at accumulator_bits.
-  Format input_format = *FindFormat("int8");   // int8 (others come with the numerics to come)
-  Format weight_format = *FindFormat("int8");  // int8
-  int accumulator_bits = 32;                   // 16 to 32
-  // Of the vector unit's arithmetic: fp32, nearest even.
+  // Numbers. What a multiply-accumulate computes, to the bit, is said in numerics/mac.h; docs/systolic.md says where.
+  Format input_format = *FindFormat("int8");   // codes of activations in the array
+  Format weight_format = *FindFormat("int8");  // codes of weights
+  // `product: exact` (fused multiply-add in psum_format) or `rounded` (the product is rounded to psum_format first).
+  bool product_rounded = false;
+  // Of the sum that runs down the rows of the array, over one row tile; absent: int32 where both operands are
+  // integers in the sense of mac.h, else bf16.
+  Format psum_format = *FindFormat("int32");
+  // Of the accumulation buffer, where row tiles are added; absent: int32 over an integer psum without block scales, else
+  // fp32.
+  Format accumulation_format = *FindFormat("int32");
+  // Of the vector unit: every result of a stage is rounded to it, and values that have no codes stand in memory in it.
+  // Any signed float that fp32 holds, nearest even. Narrower than fp32, a fused multiply-add is a product and a sum.
   Format vector_format = *FindFormat("fp32");
+  // Microscaling: elements along the reduction that share a scale; 0: no such scales. A multiple of array_rows.
+  int block_size = 0;
+  Format scale_format = *FindFormat("e8m0");  // of those scales
 
   // Buffers, in words a bank. An input word is array_rows codes; a weight word array_columns codes (one row of a tile);
   // an accumulation word array_columns accumulators. Input and weight buffers have two banks each.
@@ -66,8 +78,23 @@ struct Config {
   double clock_mhz = 500;  // only to turn cycles into seconds
 
   int lanes() const { return array_columns; }
+  bool narrow_vector() const { return vector_format.name != "fp32"; }
   int64_t macs_per_cycle() const { return int64_t{array_rows} * array_columns; }
 };
+
+// What one count of an operand is worth: 2^-fraction_bits for fixed point under an integer psum, which counts codes, else
+// 1.
+float UnitOf(const Format& operand, const Config& config);
+
+// Sets psum_format and accumulation_format to the defaults above for the operand formats and block size that stand in
+// the config.
+void SetDefaultSums(Config* config);
+
+// What is wrong with the formats of a design point, by key; nullopt when nothing is.
+struct FormatFault {
+  std::string key, fault, remedy;
+};
+std::optional<FormatFault> FindFormatFault(const Config& config);
 
 // Reads a design point. Unknown keys, wrong types and sizes out of range are errors that name file and key. Absent keys
 // take the defaults above; `family`, `name`, `array_rows` and `array_columns` must stand there.

@@ -131,14 +131,13 @@ struct DoubleBuffer {
   Bank& bank(int64_t fill) { return banks[fill & 1]; }
 };
 
-// A list of weight tiles, each [array_rows][array_columns] codes.
-using WeightBank = std::vector<int8_t>;
-
 class Machine {
  public:
   Machine(const Config& config, std::span<const Instruction> instructions, const std::vector<Prepared>& prepared,
           std::span<uint8_t> memory)
       : config_(config),
+        numbers_(config),
+        array_numbers_(config),
         prepared_(prepared),
         memory_(memory),
         recorder_(simulator_, instructions),
@@ -157,8 +156,8 @@ class Machine {
         parameters_released_(simulator_),
         writes_(simulator_, instructions.size() + 1),
         accumulation_(static_cast<size_t>(config.accumulation_buffer_banks)),
-        array_weights_(config.array_rows, config.array_columns),
-        shadow_weights_(config.array_rows, config.array_columns) {
+        array_weights_(config),
+        shadow_weights_(config) {
     for (int u = 0; u < kUnits; ++u) {
       commands_.push_back(std::make_unique<Queue<size_t>>(simulator_, static_cast<size_t>(config.command_queue_depth)));
     }
@@ -252,7 +251,7 @@ class Machine {
           int64_t cycles = 0;
           for (int32_t g = first; g < end; ++g) cycles += GroupFetchCycles(in, config_, p.geometry, visit, g);
           const int64_t before = memory_.bytes_read;
-          FillInputs(in, config_, p.geometry, visit, first, end, memory_, buffer.bank(k));
+          FillInputs(in, config_, array_numbers_, p.geometry, visit, first, end, memory_, buffer.bank(k));
           recorder_.unit(kInputFetch).bytes_read += memory_.bytes_read - before;
           recorder_.Busy(kInputFetch, i, cycles);
           co_await simulator_.Delay(cycles);
@@ -296,15 +295,14 @@ class Machine {
           int64_t cycles = 0;
           WeightBank& bank = buffer.bank(k);
           if (depthwise) {
-            FetchDepthwiseWeights(in, config_, visit, memory_, bank);
+            FetchDepthwiseWeights(in, config_, array_numbers_, visit, memory_, bank);
             cycles = WeightFetchCycles(in, config_, 0, visit.first_column);
           } else {
-            const size_t tile_codes = static_cast<size_t>(config_.macs_per_cycle());
-            bank.resize(static_cast<size_t>(end - first) * tile_codes);
+            bank = {};
             for (int64_t t = first; t < end; ++t) {
               const auto [row_tile, column] = TileOfBlock(p.geometry, visit, t);
-              FetchWeightTile(in, config_, p.geometry, visit, row_tile, visit.first_column + column, memory_,
-                              bank.data() + static_cast<size_t>(t - first) * tile_codes);
+              FetchWeightTile(in, config_, array_numbers_, p.geometry, visit, row_tile, visit.first_column + column,
+                              memory_, bank);
               cycles += WeightFetchCycles(in, config_, row_tile, visit.first_column + column);
             }
           }
@@ -338,13 +336,7 @@ class Machine {
           co_await passes_started_.AtLeast(loads);
           recorder_.Stall(kWeightLoad, "shadow registers full", since);
           ++loads;
-          const size_t tile_codes = static_cast<size_t>(config_.macs_per_cycle());
-          const int8_t* codes = weights_.bank(fill).data() + static_cast<size_t>(in_fill) * tile_codes;
-          for (int r = 0; r < config_.array_rows; ++r) {
-            for (int c = 0; c < config_.array_columns; ++c) {
-              shadow_weights_.Set(r, c, codes[r * config_.array_columns + c]);
-            }
-          }
+          LoadWeights(config_, array_numbers_, weights_.bank(fill), in_fill, shadow_weights_);
           const int64_t cycles = WeightLoadCycles(config_);
           recorder_.Busy(kWeightLoad, i, cycles);
           co_await simulator_.Delay(cycles);
@@ -388,8 +380,9 @@ class Machine {
                 }
                 std::swap(array_weights_, shadow_weights_);
                 passes_started_.Add();
-                ArrayPass(in, config_, p.geometry, visit, array_weights_, inputs_.bank(fill), g - first_group, r, c,
-                          g == 0 && r == 0, AccumulationOf(block));
+                const PassOf pass{g, g - first_group, r, c, g == 0 && r == 0};
+                ArrayPass(in, config_, array_numbers_, p.geometry, visit, array_weights_, inputs_.bank(fill), pass,
+                          AccumulationOf(block));
                 recorder_.Busy(kArray, i, visit.pixels());
                 co_await simulator_.Delay(visit.pixels());
               }
@@ -419,7 +412,7 @@ class Machine {
         since = simulator_.now();
         co_await accumulation_released_.AtLeast(block - config_.accumulation_buffer_banks + 1);
         recorder_.Stall(kDepthwiseUnit, "accumulation bank full", since);
-        DepthwiseStep(in, config_, p.geometry, visit, depthwise_weights_.bank(weights), depthwise_inputs_.bank(fill),
+        DepthwiseStep(in, config_, array_numbers_, p.geometry, visit, depthwise_weights_.bank(weights), depthwise_inputs_.bank(fill),
                       AccumulationOf(block));
         const int64_t cycles = DepthwiseCycles(in, config_, visit);
         recorder_.Busy(kDepthwiseUnit, i, cycles);
@@ -475,7 +468,7 @@ class Machine {
         recorder_.Busy(kVectorUnit, i, cycles);
         co_await simulator_.Delay(cycles);
         const int64_t read = memory_.bytes_read, written = memory_.bytes_written;
-        RunVectorRows(in, config_, memory_);
+        RunVectorRows(in, numbers_, memory_);
         unit.bytes_read += memory_.bytes_read - read;
         unit.bytes_written += memory_.bytes_written - written;
       }
@@ -492,7 +485,7 @@ class Machine {
         recorder_.Busy(kVectorUnit, i, cycles);
         co_await simulator_.Delay(cycles);
         const int64_t read = memory_.bytes_read, written = memory_.bytes_written;
-        DrainBlock(in, config_, visit, AccumulationOf(block), parameters_, memory_);
+        DrainBlock(in, numbers_, visit, AccumulationOf(block), parameters_, memory_);
         unit.bytes_read += memory_.bytes_read - read;
         unit.bytes_written += memory_.bytes_written - written;
         accumulation_released_.Add();
@@ -522,6 +515,8 @@ class Machine {
   }
 
   const Config& config_;
+  const Numbers numbers_;
+  const ArrayNumbers array_numbers_;
   const std::vector<Prepared>& prepared_;
   OuterMemory memory_;
   Simulator simulator_;
@@ -543,7 +538,7 @@ class Machine {
 
   std::vector<int64_t> first_visit_;  // number of the first block of each instruction, counted over the whole program
   std::vector<AccumulationBank> accumulation_;
-  ArrayWeights array_weights_, shadow_weights_;
+  StandingWeights array_weights_, shadow_weights_;
   ParameterBank parameters_;
 };
 

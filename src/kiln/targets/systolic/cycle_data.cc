@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kiln/targets/systolic/arithmetic.h"
+
 namespace kiln::systolic {
 namespace {
 
@@ -15,17 +17,80 @@ int WordCodes(const Instruction& instruction, const Config& config) {
 
 int ColumnsRoundedUp(const Config& config) { return ArrayWeights(2, config.array_columns).columns; }
 
-// `count` channels from `channel` on of input place (iy, ix), or padding.
-void ReadChannels(const Convolution& conv, int32_t batch, int32_t iy, int32_t ix, int32_t channel, int32_t count,
-                  OuterMemory& memory, int16_t* out) {
-  if (iy < 0 || iy >= conv.height || ix < 0 || ix >= conv.width) {
-    std::fill(out, out + count, static_cast<int16_t>(conv.pad_code));
-    return;
+// Puts `count` codes into a bank's words from element `at` on; null reads as code 0.
+void Put(const Operand& operand, bool whole, const uint8_t* codes, int64_t count, size_t at, std::vector<int16_t>& words,
+         std::vector<float>& values) {
+  if (codes == nullptr) return;
+  if (whole) {
+    operand.ReadWhole(codes, count, words.data() + at);
+  } else {
+    operand.ReadValues(codes, count, values.data() + at);
   }
-  const uint64_t at = Offset(conv.input_base, batch * conv.input_batch_stride + iy * conv.input_row_stride +
-                                                  ix * conv.input_column_stride + channel);
-  const uint8_t* bytes = memory.Read(at, static_cast<uint64_t>(count));
-  for (int32_t i = 0; i < count; ++i) out[i] = bytes == nullptr ? int16_t{0} : static_cast<int8_t>(bytes[i]);
+}
+
+float ReadScale(const ArrayNumbers& numbers, OuterMemory& memory, uint64_t at) {
+  const uint8_t* bytes = memory.Read(at, static_cast<uint64_t>(numbers.scale_bytes));
+  return bytes == nullptr ? 0.0f : numbers.scales->Decode(LoadBits(bytes, numbers.scale_bytes));
+}
+
+// What fills the words of one bank.
+class InputFiller {
+ public:
+  InputFiller(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers, OuterMemory& memory,
+              InputBank& bank)
+      : conv_(instruction.convolution), config_(config), numbers_(numbers), memory_(memory), bank_(bank) {
+    StoreBits(static_cast<uint32_t>(conv_.pad_code), config.input_format.bytes(), pad_);
+  }
+
+  // `count` channels from `channel` on of input place (iy, ix), or padding, into the bank from element `at` on.
+  void Channels(int32_t batch, int32_t iy, int32_t ix, int32_t channel, int32_t count, size_t at) {
+    const int64_t bytes = numbers_.input.bytes();
+    if (!Inside(iy, ix)) {
+      for (int32_t i = 0; i < count; ++i) {
+        Put(numbers_.input, numbers_.whole, pad_, 1, at + static_cast<size_t>(i), bank_.words, bank_.values);
+      }
+      return;
+    }
+    const uint64_t from = Offset(conv_.input_base, batch * conv_.input_batch_stride + iy * conv_.input_row_stride +
+                                                       ix * conv_.input_column_stride + channel * bytes);
+    const uint8_t* codes = memory_.Read(from, static_cast<uint64_t>(count * bytes));
+    Put(numbers_.input, numbers_.whole, codes, count, at, bank_.words, bank_.values);
+  }
+  // The scale of the block that holds channel `channel`.
+  float Scale(int32_t batch, int32_t iy, int32_t ix, int32_t channel) {
+    if (!Inside(iy, ix)) return 1.0f;
+    const OperandScales& s = conv_.input_scales;
+    const int64_t block = channel / config_.block_size;
+    return ReadScale(numbers_, memory_,
+                     Offset(s.base, batch * s.batch_stride + iy * s.row_stride + ix * s.column_stride +
+                                        block * numbers_.scale_bytes));
+  }
+
+ private:
+  bool Inside(int32_t iy, int32_t ix) const { return iy >= 0 && iy < conv_.height && ix >= 0 && ix < conv_.width; }
+  const Convolution& conv_;
+  const Config& config_;
+  const ArrayNumbers& numbers_;
+  OuterMemory& memory_;
+  InputBank& bank_;
+  uint8_t pad_[4];
+};
+
+// A psum of every pixel and column joins the accumulators.
+void Accumulate(const ArrayNumbers& numbers, bool overwrite, int32_t psum, float scale, int32_t* sum, float* value) {
+  psum = WrapAccumulator(psum, numbers.psum_bits);
+  if (numbers.whole_accumulation) {
+    *sum = WrapAccumulator(WrappingAdd(overwrite ? 0 : *sum, psum), numbers.accumulation_bits);
+  } else {
+    *value = numbers.accumulation.Fused(overwrite ? 0.0f : *value, static_cast<float>(psum), scale);
+  }
+}
+
+// psum + x * w in the psum format.
+float AddProduct(const ArrayNumbers& numbers, float psum, float x, float w) {
+  if (!numbers.product_rounded) return numbers.psum.Fused(psum, x, w);
+  const float product = numbers.psum.Round(static_cast<double>(x) * w);
+  return numbers.psum.Round(AddToOdd(psum, product));
 }
 
 }  // namespace
@@ -41,14 +106,19 @@ uint8_t* OuterMemory::At(uint64_t address, uint64_t size, const char* what) {
   return bytes_.data() + address;
 }
 
-void FillInputs(const Instruction& instruction, const Config& config, const Geometry& geometry, const Visit& visit,
-                int32_t first_group, int32_t end_group, OuterMemory& memory, InputBank& bank) {
+void FillInputs(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
+                const Geometry& geometry, const Visit& visit, int32_t first_group, int32_t end_group,
+                OuterMemory& memory, InputBank& bank) {
   const Convolution& conv = instruction.convolution;
-  const int word_codes = WordCodes(instruction, config);
+  const size_t word_codes = static_cast<size_t>(WordCodes(instruction, config));
   const int32_t lanes = instruction.opcode == Opcode::kDepthwise ? config.array_columns : config.array_rows;
   const int64_t group_words = GroupWords(instruction, geometry, visit.height, visit.width);
-  bank.words.assign(static_cast<size_t>((end_group - first_group) * group_words * word_codes), 0);
-  int16_t* word = bank.words.data();
+  const size_t words = static_cast<size_t>((end_group - first_group) * group_words);
+  bank.words.assign(numbers.whole ? words * word_codes : 0, 0);
+  bank.values.assign(numbers.whole ? 0 : words * word_codes, 0.0f);
+  bank.scales.clear();
+  InputFiller filler(instruction, config, numbers, memory, bank);
+  size_t word = 0;  // its first element
 
   for (int32_t group = first_group; group < end_group; ++group) {
     if (instruction.opcode == Opcode::kMatrix && instruction.tiling.packing == Packing::kTaps) {
@@ -64,7 +134,7 @@ void FillInputs(const Instruction& instruction, const Config& config, const Geom
             const int32_t run = std::min(count - i, conv.channels - channel);
             const int32_t iy = (visit.y + y) * conv.stride_y - conv.pad_top + tap / conv.kernel_x * conv.dilation_y;
             const int32_t ix = (visit.x + x) * conv.stride_x - conv.pad_left + tap % conv.kernel_x * conv.dilation_x;
-            ReadChannels(conv, visit.batch, iy, ix, channel, run, memory, word + i);
+            filler.Channels(visit.batch, iy, ix, channel, run, word + static_cast<size_t>(i));
             i += run;
           }
         }
@@ -77,51 +147,66 @@ void FillInputs(const Instruction& instruction, const Config& config, const Geom
     for (int32_t py = 0; py < places_y; ++py) {
       const int32_t iy = geometry.y.Coordinate(visit.y, py);
       for (int32_t px = 0; px < places_x; ++px, word += word_codes) {
-        ReadChannels(conv, visit.batch, iy, geometry.x.Coordinate(visit.x, px), channel, count, memory, word);
+        const int32_t ix = geometry.x.Coordinate(visit.x, px);
+        filler.Channels(visit.batch, iy, ix, channel, count, word);
+        if (conv.input_scales.present) bank.scales.push_back(filler.Scale(visit.batch, iy, ix, channel));
       }
     }
   }
 }
 
-void FetchWeightTile(const Instruction& instruction, const Config& config, const Geometry& geometry, const Visit& visit,
-                     int32_t row_tile, int32_t column_tile, OuterMemory& memory, int8_t* codes) {
+void FetchWeightTile(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
+                     const Geometry& geometry, const Visit& visit, int32_t row_tile, int32_t column_tile,
+                     OuterMemory& memory, WeightBank& bank) {
   const Convolution& conv = instruction.convolution;
   const int32_t rows = config.array_rows, columns = config.array_columns;
+  const int64_t codes = int64_t{rows} * columns, code_bytes = numbers.weight.bytes();
   const uint64_t base = Offset(conv.weight_base, visit.batch * conv.weight_batch_stride);
+  const OperandScales& scales = conv.weight_scales;
+  const uint64_t scale_base = Offset(scales.base, visit.batch * scales.batch_stride);
+  const size_t at = numbers.whole ? bank.words.size() : bank.values.size();
+  if (numbers.whole) bank.words.resize(at + static_cast<size_t>(codes), 0);
+  if (!numbers.whole) bank.values.resize(at + static_cast<size_t>(codes), 0.0f);
+  const size_t scale_at = bank.scales.size();
+  if (scales.present) bank.scales.resize(scale_at + static_cast<size_t>(columns), 1.0f);
+
   if (conv.weight_layout == WeightLayout::kTiled) {
-    const int64_t tile_bytes = int64_t{rows} * columns;
     const int64_t tile = int64_t{column_tile} * geometry.row_tiles() + row_tile;
-    const uint8_t* bytes = memory.Read(Offset(base, tile * tile_bytes), static_cast<uint64_t>(tile_bytes));
-    if (bytes == nullptr) {
-      std::fill(codes, codes + tile_bytes, int8_t{0});
-    } else {
-      std::memcpy(codes, bytes, static_cast<size_t>(tile_bytes));
+    const uint8_t* bytes =
+        memory.Read(Offset(base, tile * codes * code_bytes), static_cast<uint64_t>(codes * code_bytes));
+    Put(numbers.weight, numbers.whole, bytes, codes, at, bank.words, bank.values);
+    for (int32_t c = 0; scales.present && c < columns; ++c) {
+      bank.scales[scale_at + static_cast<size_t>(c)] =
+          ReadScale(numbers, memory, Offset(scale_base, (tile * columns + c) * numbers.scale_bytes));
     }
     return;
   }
-  std::fill(codes, codes + int64_t{rows} * columns, int8_t{0});
   const int32_t valid_columns = ValidColumns(instruction, config, column_tile);
   for (int32_t r = 0; r < rows; ++r) {
     const int64_t k = WeightIndex(instruction, config, row_tile, r);
     if (k < 0) break;
     for (int32_t c = 0; c < valid_columns; ++c) {
       const int64_t n = int64_t{column_tile} * columns + c;
-      const uint8_t* byte = memory.Read(Offset(base, k * conv.weight_row_stride + n * conv.weight_column_stride), 1);
-      codes[r * columns + c] = byte == nullptr ? int8_t{0} : static_cast<int8_t>(*byte);
+      const uint8_t* code = memory.Read(Offset(base, k * conv.weight_row_stride + n * conv.weight_column_stride),
+                                        static_cast<uint64_t>(code_bytes));
+      Put(numbers.weight, numbers.whole, code, 1, at + static_cast<size_t>(r * columns + c), bank.words, bank.values);
+      if (!scales.present || r > 0) continue;
+      const int64_t block = k / config.block_size * numbers.scale_bytes;
+      bank.scales[scale_at + static_cast<size_t>(c)] =
+          ReadScale(numbers, memory, Offset(scale_base, n * scales.column_stride + block));
     }
   }
 }
 
-void FetchDepthwiseWeights(const Instruction& instruction, const Config& config, const Visit& visit,
-                           OuterMemory& memory, std::vector<int8_t>& codes) {
+void FetchDepthwiseWeights(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
+                           const Visit& visit, OuterMemory& memory, WeightBank& bank) {
   const Convolution& conv = instruction.convolution;
-  const int64_t bytes_of_tile = int64_t{conv.taps()} * config.array_columns;
-  codes.assign(static_cast<size_t>(bytes_of_tile), 0);
-  const uint64_t at =
-      Offset(conv.weight_base, visit.batch * conv.weight_batch_stride + visit.first_column * bytes_of_tile);
-  if (const uint8_t* bytes = memory.Read(at, static_cast<uint64_t>(bytes_of_tile))) {
-    std::memcpy(codes.data(), bytes, static_cast<size_t>(bytes_of_tile));
-  }
+  const int64_t codes = int64_t{conv.taps()} * config.array_columns;
+  const int64_t bytes = codes * numbers.weight.bytes();
+  bank.words.assign(numbers.whole ? static_cast<size_t>(codes) : 0, 0);
+  bank.values.assign(numbers.whole ? 0 : static_cast<size_t>(codes), 0.0f);
+  const uint64_t at = Offset(conv.weight_base, visit.batch * conv.weight_batch_stride + visit.first_column * bytes);
+  Put(numbers.weight, numbers.whole, memory.Read(at, static_cast<uint64_t>(bytes)), codes, 0, bank.words, bank.values);
 }
 
 void FetchParameters(const Instruction& instruction, const Config& config, const Visit& visit, OuterMemory& memory,
@@ -147,43 +232,153 @@ void FetchParameters(const Instruction& instruction, const Config& config, const
   }
 }
 
-void ArrayPass(const Instruction& instruction, const Config& config, const Geometry& geometry, const Visit& visit,
-               const ArrayWeights& weights, const InputBank& bank, int32_t group_in_fill, int32_t tap, int32_t column,
-               bool overwrite, AccumulationBank& accumulators) {
+void LoadWeights(const Config& config, const ArrayNumbers& numbers, const WeightBank& bank, int64_t tile,
+                 StandingWeights& weights) {
+  const auto begin = tile * config.macs_per_cycle();
+  weights.scales.clear();
+  if (!bank.scales.empty()) {
+    const auto first = bank.scales.begin() + tile * config.array_columns;
+    weights.scales.assign(first, first + config.array_columns);
+  }
+  if (!numbers.whole) {
+    const auto first = bank.values.begin() + begin;
+    weights.values.assign(first, first + config.macs_per_cycle());
+    return;
+  }
+  const int16_t* code = bank.words.data() + begin;
+  for (int r = 0; r < config.array_rows; ++r) {
+    for (int c = 0; c < config.array_columns; ++c) weights.whole.Set(r, c, *code++);
+  }
+}
+
+namespace {
+
+// Places of the words that a pass reads, and the factor of each.
+struct Words {
+  std::vector<int32_t> rows, columns;
+  size_t first = 0;  // word of the bank that the group begins with
+};
+
+Words WordsOf(const Instruction& instruction, const Geometry& geometry, const Visit& visit, const PassOf& pass) {
   const Convolution& conv = instruction.convolution;
-  const size_t pixels = static_cast<size_t>(visit.pixels());
-  const size_t columns = static_cast<size_t>(weights.columns);
-  accumulators.values.resize(static_cast<size_t>(visit.columns) * pixels * columns);
-  const int64_t group_words = GroupWords(instruction, geometry, visit.height, visit.width);
-  std::vector<int32_t> rows(static_cast<size_t>(visit.height)), cols(static_cast<size_t>(visit.width));
+  Words words;
+  words.rows.resize(static_cast<size_t>(visit.height));
+  words.columns.resize(static_cast<size_t>(visit.width));
+  words.first = static_cast<size_t>(pass.group_in_fill * GroupWords(instruction, geometry, visit.height, visit.width));
   const bool packed = instruction.tiling.packing == Packing::kTaps;
   const int32_t places_x = geometry.x.Places(visit.width);
   for (int32_t y = 0; y < visit.height; ++y) {
-    rows[static_cast<size_t>(y)] = packed ? y * visit.width : geometry.y.Place(y, tap / conv.kernel_x) * places_x;
+    words.rows[static_cast<size_t>(y)] =
+        packed ? y * visit.width : geometry.y.Place(y, pass.tap / conv.kernel_x) * places_x;
   }
   for (int32_t x = 0; x < visit.width; ++x) {
-    cols[static_cast<size_t>(x)] = packed ? x : geometry.x.Place(x, tap % conv.kernel_x);
+    words.columns[static_cast<size_t>(x)] = packed ? x : geometry.x.Place(x, pass.tap % conv.kernel_x);
   }
-  RunPass(weights, bank.words.data() + group_in_fill * group_words * WordCodes(instruction, config), {rows, cols},
-          overwrite, accumulators.values.data() + static_cast<size_t>(column) * pixels * columns);
+  return words;
 }
 
-void DepthwiseStep(const Instruction& instruction, const Config& config, const Geometry& geometry, const Visit& visit,
-                   const std::vector<int8_t>& weights, const InputBank& bank, AccumulationBank& accumulators) {
+// fp32(input scale * weight scale) of the block that the row tile lies in, or the one that is there, or 1.
+float ScaleOf(const InputBank& bank, const StandingWeights& weights, size_t word, size_t column) {
+  const float input = bank.scales.empty() ? 1.0f : bank.scales[word];
+  return weights.scales.empty() ? input : input * weights.scales[column];
+}
+
+}  // namespace
+
+void ArrayPass(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
+               const Geometry& geometry, const Visit& visit, const StandingWeights& weights, const InputBank& bank,
+               const PassOf& pass, AccumulationBank& accumulators) {
+  const size_t pixels = static_cast<size_t>(visit.pixels());
+  const size_t columns = static_cast<size_t>(weights.whole.columns);
+  const size_t size = static_cast<size_t>(visit.columns) * pixels * columns;
+  accumulators.sums.resize(numbers.whole_accumulation ? size : 0);
+  accumulators.values.resize(numbers.whole_accumulation ? 0 : size);
+  const size_t word_codes = static_cast<size_t>(WordCodes(instruction, config));
+  const Words words = WordsOf(instruction, geometry, visit, pass);
+  const PassWords places{words.rows, words.columns};
+  const size_t first_accumulator = static_cast<size_t>(pass.column) * pixels * columns;
+  int32_t* sums = numbers.whole_accumulation ? accumulators.sums.data() + first_accumulator : nullptr;
+  float* values = numbers.whole_accumulation ? nullptr : accumulators.values.data() + first_accumulator;
+  if (numbers.direct) {
+    RunPass(weights.whole, bank.words.data() + words.first * word_codes, places, pass.overwrite, sums);
+    return;
+  }
+  if (numbers.whole) {
+    std::vector<int32_t> psums(pixels * columns);
+    RunPass(weights.whole, bank.words.data() + words.first * word_codes, places, /*overwrite=*/true, psums.data());
+    size_t at = 0;
+    for (const int32_t row : words.rows) {
+      for (const int32_t column : words.columns) {
+        const size_t word = words.first + static_cast<size_t>(row + column);
+        for (size_t c = 0; c < columns; ++c, ++at) {
+          const float scale = c < static_cast<size_t>(config.array_columns) ? ScaleOf(bank, weights, word, c) : 1.0f;
+          Accumulate(numbers, pass.overwrite, psums[at], scale, sums == nullptr ? nullptr : sums + at,
+                     values == nullptr ? nullptr : values + at);
+        }
+      }
+    }
+    return;
+  }
+  const int32_t row_tile = pass.group * geometry.rows_per_group + pass.tap;
+  const size_t rows = static_cast<size_t>(ValidRows(instruction, config, row_tile));
+  const size_t lanes = static_cast<size_t>(config.array_columns);
+  std::vector<float> psums(lanes);
+  for (const int32_t row : words.rows) {
+    for (const int32_t column : words.columns) {
+      const size_t word = words.first + static_cast<size_t>(row + column);
+      const float* inputs = bank.values.data() + word * word_codes;
+      std::fill(psums.begin(), psums.end(), 0.0f);
+      for (size_t r = 0; r < rows; ++r) {
+        const float* weight = weights.values.data() + r * lanes;
+        for (size_t c = 0; c < lanes; ++c) psums[c] = AddProduct(numbers, psums[c], inputs[r], weight[c]);
+      }
+      for (size_t c = 0; c < lanes; ++c) {
+        const float before = pass.overwrite ? 0.0f : values[c];
+        values[c] = numbers.accumulation.Fused(before, psums[c], ScaleOf(bank, weights, word, c));
+      }
+      values += columns;
+    }
+  }
+}
+
+void DepthwiseStep(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
+                   const Geometry& geometry, const Visit& visit, const WeightBank& weights, const InputBank& bank,
+                   AccumulationBank& accumulators) {
   const Convolution& conv = instruction.convolution;
-  const int lanes = config.array_columns;
+  const size_t lanes = static_cast<size_t>(config.array_columns);
   const size_t stride = static_cast<size_t>(ColumnsRoundedUp(config));
-  accumulators.values.assign(static_cast<size_t>(visit.pixels()) * stride, 0);
+  const size_t size = static_cast<size_t>(visit.pixels()) * stride;
+  accumulators.sums.assign(numbers.whole_accumulation ? size : 0, 0);
+  accumulators.values.assign(numbers.whole_accumulation ? 0 : size, 0.0f);
   const int32_t places_x = geometry.x.Places(visit.width);
-  int32_t* sum = accumulators.values.data();
+  std::vector<int32_t> whole(lanes);
+  std::vector<float> psums(lanes);
+  size_t at = 0;
   for (int32_t y = 0; y < visit.height; ++y) {
-    for (int32_t x = 0; x < visit.width; ++x, sum += stride) {
+    for (int32_t x = 0; x < visit.width; ++x, at += stride) {
+      std::fill(whole.begin(), whole.end(), 0);
+      std::fill(psums.begin(), psums.end(), 0.0f);
       for (int32_t tap = 0; tap < conv.taps(); ++tap) {
-        const int64_t place =
-            int64_t{geometry.y.Place(y, tap / conv.kernel_x)} * places_x + geometry.x.Place(x, tap % conv.kernel_x);
-        const int16_t* word = bank.words.data() + place * lanes;
-        const int8_t* weight = weights.data() + int64_t{tap} * lanes;
-        for (int lane = 0; lane < lanes; ++lane) sum[lane] += word[lane] * weight[lane];
+        const size_t place = static_cast<size_t>(geometry.y.Place(y, tap / conv.kernel_x) * places_x +
+                                                 geometry.x.Place(x, tap % conv.kernel_x)) *
+                             lanes;
+        const size_t weight = static_cast<size_t>(tap) * lanes;
+        for (size_t c = 0; c < lanes; ++c) {
+          if (numbers.whole) {
+            whole[c] = WrappingAdd(whole[c], int32_t{bank.words[place + c]} * weights.words[weight + c]);
+          } else {
+            psums[c] = AddProduct(numbers, psums[c], bank.values[place + c], weights.values[weight + c]);
+          }
+        }
+      }
+      for (size_t c = 0; c < lanes; ++c) {
+        if (!numbers.whole) {
+          accumulators.values[at + c] = numbers.accumulation.Fused(0.0f, psums[c], 1.0f);
+        } else {
+          Accumulate(numbers, /*overwrite=*/true, whole[c], 1.0f,
+                     numbers.whole_accumulation ? &accumulators.sums[at + c] : nullptr,
+                     numbers.whole_accumulation ? nullptr : &accumulators.values[at + c]);
+        }
       }
     }
   }

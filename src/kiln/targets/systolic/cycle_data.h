@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "kiln/targets/systolic/array_numbers.h"
 #include "kiln/targets/systolic/array_pass.h"
 #include "kiln/targets/systolic/config.h"
 #include "kiln/targets/systolic/isa.h"
+#include "kiln/targets/systolic/numbers.h"
 #include "kiln/targets/systolic/walk.h"
 
 namespace kiln::systolic {
@@ -28,6 +30,8 @@ class OuterMemory {
     bytes_written += static_cast<int64_t>(size);
     return At(address, size, "write");
   }
+  // Bytes that travel beside others, such as the scale of a block: not counted a second time.
+  const uint8_t* Peek(uint64_t address, uint64_t size) { return At(address, size, "read"); }
   const std::string& fault() const { return fault_; }
   int64_t bytes_read = 0, bytes_written = 0;
 
@@ -37,14 +41,34 @@ class OuterMemory {
   std::string fault_;
 };
 
-// One bank of input words. With matrix instructions a word has array_rows codes, with depthwise ones array_columns.
+// One bank of input words. With matrix instructions a word has array_rows codes, with depthwise ones array_columns;
+// they stand as the array counts them (ArrayNumbers): whole numbers, or values. `scales` has one a word, or none at all.
 struct InputBank {
   std::vector<int16_t> words;
+  std::vector<float> values;
+  std::vector<float> scales;
 };
 
-// What the array and the vector unit need to know of one drained block.
+// Weight tiles, each [array_rows][array_columns], or the taps of a depthwise column tile, [taps][array_columns].
+struct WeightBank {
+  std::vector<int16_t> words;
+  std::vector<float> values;
+  std::vector<float> scales;  // [tile][array_columns], or none
+};
+
+// The weights that stand in the array during a pass.
+struct StandingWeights {
+  explicit StandingWeights(const Config& config) : whole(config.array_rows, config.array_columns) {}
+  ArrayWeights whole;
+  std::vector<float> values;  // [array_rows][array_columns]
+  std::vector<float> scales;  // [array_columns], or none
+};
+
+// The accumulators of one block, [column tile of the block][pixel][columns rounded up as in ArrayWeights]: integers, or
+// values.
 struct AccumulationBank {
-  std::vector<int32_t> values;  // [column tile of the block][pixel][columns rounded up as in ArrayWeights]
+  std::vector<int32_t> sums;
+  std::vector<float> values;
 };
 
 // Parameters of the channels of one block, [column tile of the block][lane].
@@ -54,30 +78,41 @@ struct ParameterBank {
 };
 
 // Fetches the row groups [first_group, end_group) of a visit (depthwise: the region of column tile first_group).
-void FillInputs(const Instruction& instruction, const Config& config, const Geometry& geometry, const Visit& visit,
-                int32_t first_group, int32_t end_group, OuterMemory& memory, InputBank& bank);
+void FillInputs(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
+                const Geometry& geometry, const Visit& visit, int32_t first_group, int32_t end_group,
+                OuterMemory& memory, InputBank& bank);
 
-// Fetches one weight tile as codes [array_rows][array_columns].
-void FetchWeightTile(const Instruction& instruction, const Config& config, const Geometry& geometry, const Visit& visit,
-                     int32_t row_tile, int32_t column_tile, OuterMemory& memory, int8_t* codes);
-// Fetches the taps of one column tile as codes [taps][array_columns].
-void FetchDepthwiseWeights(const Instruction& instruction, const Config& config, const Visit& visit,
-                           OuterMemory& memory, std::vector<int8_t>& codes);
+// Appends one weight tile to the bank.
+void FetchWeightTile(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
+                     const Geometry& geometry, const Visit& visit, int32_t row_tile, int32_t column_tile,
+                     OuterMemory& memory, WeightBank& bank);
+// Fetches the taps of one column tile.
+void FetchDepthwiseWeights(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
+                           const Visit& visit, OuterMemory& memory, WeightBank& bank);
 void FetchParameters(const Instruction& instruction, const Config& config, const Visit& visit, OuterMemory& memory,
                      ParameterBank& bank);
 
-// One pass: row tile `tap` of the group at `group_in_fill`, into column tile `column` of the block.
-void ArrayPass(const Instruction& instruction, const Config& config, const Geometry& geometry, const Visit& visit,
-               const ArrayWeights& weights, const InputBank& bank, int32_t group_in_fill, int32_t tap, int32_t column,
-               bool overwrite, AccumulationBank& accumulators);
-void DepthwiseStep(const Instruction& instruction, const Config& config, const Geometry& geometry, const Visit& visit,
-                   const std::vector<int8_t>& weights, const InputBank& bank, AccumulationBank& accumulators);
+// Tile `tile` of a bank into the shadow registers.
+void LoadWeights(const Config& config, const ArrayNumbers& numbers, const WeightBank& bank, int64_t tile,
+                 StandingWeights& weights);
+
+// One pass: row tile `tap` of group `group`, the `group_in_fill`th of its bank, into column tile `column` of the block.
+struct PassOf {
+  int32_t group = 0, group_in_fill = 0, tap = 0, column = 0;
+  bool overwrite = false;  // the first pass of the block's column tile
+};
+void ArrayPass(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
+               const Geometry& geometry, const Visit& visit, const StandingWeights& weights, const InputBank& bank,
+               const PassOf& pass, AccumulationBank& accumulators);
+void DepthwiseStep(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
+                   const Geometry& geometry, const Visit& visit, const WeightBank& weights, const InputBank& bank,
+                   AccumulationBank& accumulators);
 
 // The vector program on a block of accumulators.
-void DrainBlock(const Instruction& instruction, const Config& config, const Visit& visit,
+void DrainBlock(const Instruction& instruction, const Numbers& numbers, const Visit& visit,
                 const AccumulationBank& accumulators, const ParameterBank& parameters, OuterMemory& memory);
 // A vector instruction: all rows, all passes.
-void RunVectorRows(const Instruction& instruction, const Config& config, OuterMemory& memory);
+void RunVectorRows(const Instruction& instruction, const Numbers& numbers, OuterMemory& memory);
 
 }  // namespace kiln::systolic
 

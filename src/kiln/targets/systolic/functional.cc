@@ -7,6 +7,7 @@
 
 #include "fmt/format.h"
 #include "kiln/execute/int8_gemm.h"
+#include "kiln/execute/mac_gemm.h"
 #include "kiln/support/check.h"
 #include "kiln/support/parallel.h"
 #include "kiln/targets/systolic/host.h"
@@ -28,8 +29,10 @@ int64_t RoundUp(int64_t a, int64_t b) { return CeilDivide(a, b) * b; }
 // Buffers of one task; a task never waits for another one, so threads may keep them.
 struct Workspace {
   std::vector<uint8_t> strip;
-  std::vector<int64_t> pixels;
-  std::vector<int32_t> sums;
+  std::vector<float> scales;
+  std::vector<int64_t> pixels, scale_pixels;
+  std::vector<int32_t> sums, channel_sums;
+  std::vector<float> values, channel;
 };
 
 template <typename T>
@@ -49,6 +52,7 @@ Convolution Upright(Convolution c) {
     std::swap(c.dilation_y, c.dilation_x);
     std::swap(c.pad_top, c.pad_left);
     std::swap(c.input_row_stride, c.input_column_stride);
+    std::swap(c.input_scales.row_stride, c.input_scales.column_stride);
   }
   return c;
 }
@@ -93,15 +97,58 @@ std::vector<int8_t> DenseDepthwiseWeights(const Convolution& c, int64_t lanes, c
   return dense;
 }
 
+// Codes in the order of the machine, row tile by row tile, [elements][columns] as they stand in memory; and the scales
+// of each row tile, [row tiles][columns], 1 where there are none.
+struct OrderedWeights {
+  std::vector<uint8_t> codes;
+  std::vector<float> scales;
+};
+
+OrderedWeights OrderWeights(const Instruction& instruction, const Config& config, const FormatTable& scale_table,
+                            const uint8_t* codes, const uint8_t* scales) {
+  const Convolution& c = instruction.convolution;
+  const Geometry g = GeometryOf(instruction, config);
+  const int64_t columns = c.out_channels, bytes = config.weight_format.bytes();
+  const int64_t scale_bytes = config.scale_format.bytes();
+  const int64_t tile_codes = config.macs_per_cycle();
+  OrderedWeights out;
+  out.codes.resize(static_cast<size_t>(int64_t{c.taps()} * c.channels * columns * bytes));
+  out.scales.assign(static_cast<size_t>(g.row_tiles() * columns), 1.0f);
+  uint8_t* to = out.codes.data();
+  for (int32_t row_tile = 0; row_tile < g.row_tiles(); ++row_tile) {
+    for (int32_t row = 0; row < ValidRows(instruction, config, row_tile); ++row) {
+      const int64_t k = WeightIndex(instruction, config, row_tile, row);
+      for (int64_t n = 0; n < columns; ++n, to += bytes) {
+        const int64_t tile = n / config.array_columns * g.row_tiles() + row_tile;
+        const int64_t from = c.weight_layout == WeightLayout::kStrided
+                                 ? k * c.weight_row_stride + n * c.weight_column_stride
+                                 : (tile * tile_codes + row * config.array_columns + n % config.array_columns) * bytes;
+        std::memcpy(to, codes + from, static_cast<size_t>(bytes));
+      }
+    }
+    if (!c.weight_scales.present) continue;
+    const int64_t first = WeightIndex(instruction, config, row_tile, 0) % c.channels;
+    for (int64_t n = 0; n < columns; ++n) {
+      const int64_t tile = n / config.array_columns * g.row_tiles() + row_tile;
+      const int64_t from = c.weight_layout == WeightLayout::kStrided
+                               ? n * c.weight_scales.column_stride + first / config.block_size * scale_bytes
+                               : (tile * config.array_columns + n % config.array_columns) * scale_bytes;
+      scale_table.DecodeCodes(scales + from, 1, out.scales.data() + row_tile * columns + n);
+    }
+  }
+  return out;
+}
+
 // Weights of one batch of either kind of instruction.
 struct Weights {
   std::unique_ptr<PackedWeights> matrix;
   std::vector<int32_t> depthwise;
+  std::vector<std::unique_ptr<const MacWeights>> mac;  // one, or depthwise one a channel
 };
 
 // Channel parameters of one batch, with the slack that the vector kernels want.
 struct Parameters {
-  Parameters(const Convolution& c, int64_t batch, const uint8_t* memory) {
+  Parameters(const Convolution& c, const Numbers& numbers, int64_t batch, const uint8_t* memory) {
     const auto entries = static_cast<size_t>(c.out_channels);
     const uint8_t* at = memory + c.parameters.base + batch * c.parameter_batch_stride;
     const size_t padded = entries + static_cast<size_t>(kFloatSlack);
@@ -111,6 +158,8 @@ struct Parameters {
     std::memcpy(offset.data(), at, entries * 4);
     std::memcpy(scale.data(), at + entries * 4, entries * 4);
     std::memcpy(bias.data(), at + entries * 8, entries * 4);
+    numbers.Round(scale.data(), std::ssize(scale));
+    numbers.Round(bias.data(), std::ssize(bias));
   }
   std::vector<int32_t> offset;
   std::vector<float> scale, bias;
@@ -120,8 +169,8 @@ struct Parameters {
 
 class FunctionalMachine::Kernel {
  public:
-  Kernel(const Instruction& instruction, const Config& config)
-      : instruction_(instruction), config_(config), engine_(instruction_.vector, config_) {}
+  Kernel(const Instruction& instruction, const Numbers& numbers)
+      : instruction_(instruction), numbers_(numbers), config_(numbers.config()), engine_(instruction_.vector, numbers) {}
 
   // Error: buffers that no sensible program needs.
   Status Prepare(uint64_t constants_base, std::span<const uint8_t> constants) {
@@ -143,15 +192,24 @@ class FunctionalMachine::Kernel {
     }
     run_length_ = merge ? int64_t{c_.kernel_x} * c_.channels : c_.channels;
     layout_ = IsDepthwise() ? CodeLayout::kRaw : LayoutOf(level_);
+    operand_bytes_ = BytesOf(layout_);
     sum_stride_ = RoundUp(c_.out_channels, 16);
+    if (!IsInt8()) PrepareMac();
 
     // Weights that are constants are packed once for all images.
     const int64_t sets = WeightSets();
     const uint64_t begin = c_.weight_base;
     const uint64_t end = begin + static_cast<uint64_t>((sets - 1) * c_.weight_batch_stride + WeightBytes());
-    if (c_.weight_batch_stride >= 0 && begin >= constants_base && end <= constants_base + constants.size()) {
+    const OperandScales& s = c_.weight_scales;
+    const uint64_t scale_end = s.base + static_cast<uint64_t>((sets - 1) * s.batch_stride + ScaleBytes());
+    const bool scales_constant = !s.present || (s.batch_stride >= 0 && s.base >= constants_base &&
+                                                scale_end <= constants_base + constants.size());
+    if (c_.weight_batch_stride >= 0 && begin >= constants_base && end <= constants_base + constants.size() &&
+        scales_constant) {
       for (int64_t set = 0; set < sets; ++set) {
-        weights_.push_back(Pack(constants.data() + (begin - constants_base) + set * c_.weight_batch_stride));
+        const uint8_t* scales = constants.data() - constants_base + c_.weight_scales.base;
+        weights_.push_back(Pack(constants.data() + (begin - constants_base) + set * c_.weight_batch_stride,
+                                c_.weight_scales.present ? scales + set * c_.weight_scales.batch_stride : nullptr));
       }
     }
     return OkStatus();
@@ -170,20 +228,89 @@ class FunctionalMachine::Kernel {
 
  private:
   bool IsDepthwise() const { return instruction_.opcode == Opcode::kDepthwise; }
+  // Sums of signed bytes that wrap in one integer: their order is free.
+  bool IsInt8() const {
+    const auto is_int8 = [](const Format& f) { return f.is_integer() && f.is_signed && f.bits <= 8; };
+    return is_int8(config_.input_format) && is_int8(config_.weight_format) &&
+           config_.accumulation_format.is_integer() &&
+           config_.accumulation_format.bits <= config_.psum_format.bits;
+  }
+  bool IsScaled() const { return c_.input_scales.present || c_.weight_scales.present; }
+
+  // The kernel of the array's rule, and the order in which it walks the reduction.
+  void PrepareMac() {
+    mac_ = MacKernel::Create(level_, RuleOf(config_, IsScaled()));
+    operand_bytes_ = mac_->operand_bytes();
+    blocks_ = IsScaled() ? CeilDivide(c_.channels, config_.block_size) : 0;
+    const auto place = [&](int64_t tap, int64_t channel, int64_t row_length, int64_t pixel_length) {
+      return tap / c_.kernel_x * c_.dilation_y * row_length + tap % c_.kernel_x * c_.dilation_x * pixel_length + channel;
+    };
+    if (IsDepthwise()) {
+      for (int64_t tap = 0; tap < c_.taps(); ++tap) order_.offsets.push_back(place(tap, 0, row_codes_, c_.channels));
+      order_.tile_sizes = {c_.taps()};
+      return;
+    }
+    const Geometry g = GeometryOf(instruction_, config_);
+    for (int32_t row_tile = 0; row_tile < g.row_tiles(); ++row_tile) {
+      const int32_t rows = ValidRows(instruction_, config_, row_tile);
+      for (int32_t row = 0; row < rows; ++row) {
+        const int64_t k = WeightIndex(instruction_, config_, row_tile, row);
+        const int64_t tap = k / c_.channels, channel = k % c_.channels;
+        order_.offsets.push_back(place(tap, channel, row_codes_, c_.channels));
+        if (row > 0 || !IsScaled()) continue;
+        order_.scale_offsets.push_back(place(tap, channel / config_.block_size, padded_width_ * blocks_, blocks_));
+      }
+      order_.tile_sizes.push_back(rows);
+    }
+  }
+
   bool HasArray() const { return instruction_.opcode == Opcode::kMatrix || IsDepthwise(); }
   int64_t WeightSets() const { return c_.weight_batch_stride == 0 ? 1 : c_.batch; }
   int64_t WeightBytes() const {
-    if (IsDepthwise()) return RoundUp(c_.out_channels, config_.lanes()) * c_.taps();
+    const int64_t bytes = config_.weight_format.bytes();
+    if (IsDepthwise()) return RoundUp(c_.out_channels, config_.lanes()) * c_.taps() * bytes;
     if (c_.weight_layout == WeightLayout::kStrided) {
       // A negative stride reaches below the base: such a matrix is no constant of a compiled program.
       if (c_.weight_row_stride < 0 || c_.weight_column_stride < 0) return kMaxHostBytes;
-      return (c_.channels - 1) * c_.weight_row_stride + (c_.out_channels - 1) * c_.weight_column_stride + 1;
+      return (c_.channels - 1) * c_.weight_row_stride + (c_.out_channels - 1) * c_.weight_column_stride + bytes;
     }
     const Geometry g = GeometryOf(instruction_, config_);
-    return int64_t{g.column_tiles} * g.row_tiles() * config_.array_rows * config_.array_columns;
+    return int64_t{g.column_tiles} * g.row_tiles() * config_.macs_per_cycle() * bytes;
+  }
+  int64_t ScaleBytes() const {
+    const int64_t bytes = config_.scale_format.bytes();
+    if (c_.weight_layout == WeightLayout::kStrided) {
+      if (c_.weight_scales.column_stride < 0) return kMaxHostBytes;
+      return (c_.out_channels - 1) * c_.weight_scales.column_stride +
+             CeilDivide(c_.channels, config_.block_size > 0 ? config_.block_size : 1) * bytes;
+    }
+    const Geometry g = GeometryOf(instruction_, config_);
+    return int64_t{g.column_tiles} * g.row_tiles() * config_.array_columns * bytes;
   }
 
-  Weights Pack(const uint8_t* at) const {
+  Weights PackMac(const uint8_t* at, const uint8_t* scales) const {
+    Weights weights;
+    if (!IsDepthwise()) {
+      const OrderedWeights ordered =
+          OrderWeights(instruction_, config_, *FormatTable::Of(config_.scale_format), at, scales);
+      weights.mac.push_back(mac_->Pack(order_, c_.out_channels, ordered.codes.data(),
+                                       IsScaled() ? ordered.scales.data() : nullptr));
+      return weights;
+    }
+    const int64_t bytes = config_.weight_format.bytes(), lanes = config_.lanes();
+    std::vector<uint8_t> taps(static_cast<size_t>(c_.taps() * bytes));
+    for (int64_t channel = 0; channel < c_.channels; ++channel) {
+      for (int64_t tap = 0; tap < c_.taps(); ++tap) {
+        const int64_t code = (channel / lanes * c_.taps() + tap) * lanes + channel % lanes;
+        std::memcpy(taps.data() + tap * bytes, at + code * bytes, static_cast<size_t>(bytes));
+      }
+      weights.mac.push_back(mac_->Pack(order_, 1, taps.data(), nullptr));
+    }
+    return weights;
+  }
+
+  Weights Pack(const uint8_t* at, const uint8_t* scales) const {
+    if (mac_ != nullptr) return PackMac(at, scales);
     Weights weights;
     if (IsDepthwise()) {
       const std::vector<int8_t> dense = DenseDepthwiseWeights(c_, config_.lanes(), at);
@@ -200,13 +327,14 @@ class FunctionalMachine::Kernel {
     Weights packed_now;
     const Weights* weights;
     if (weights_.empty()) {
-      packed_now = Pack(memory + c_.weight_base + batch * c_.weight_batch_stride);
+      const uint8_t* scales = memory + c_.weight_scales.base + batch * c_.weight_scales.batch_stride;
+      packed_now = Pack(memory + c_.weight_base + batch * c_.weight_batch_stride, scales);
       weights = &packed_now;
     } else {
       weights = &weights_[static_cast<size_t>(WeightSets() == 1 ? 0 : batch)];
     }
-    const Parameters parameters(c_, batch, memory);
-    const int64_t row_bytes = std::max<int64_t>(row_codes_ * BytesOf(layout_) * c_.stride_y, 1);
+    const Parameters parameters(c_, numbers_, batch, memory);
+    const int64_t row_bytes = std::max<int64_t>(row_codes_ * operand_bytes_ * c_.stride_y, 1);
     int64_t rows = std::clamp<int64_t>(kStripBytes / row_bytes, 1, c_.out_height);
     if (parallel) rows = std::min(rows, CeilDivide(c_.out_height, 2 * ThreadCount()));
     const auto strips = [&](int64_t begin, int64_t end) { RunStrip(batch, begin, end, *weights, parameters, memory); };
@@ -217,35 +345,70 @@ class FunctionalMachine::Kernel {
     }
   }
 
+  // `count` codes in memory as operands of the kernel; and the padding likewise.
+  void StoreOperands(const uint8_t* codes, int64_t count, uint8_t* to) const {
+    if (mac_ != nullptr) {
+      mac_->StoreOperands(codes, count, to);
+    } else {
+      StoreCodes(layout_, reinterpret_cast<const int8_t*>(codes), count, to);
+    }
+  }
+  void FillOperands(int64_t count, uint8_t* to) const {
+    if (mac_ != nullptr) {
+      mac_->FillOperands(static_cast<uint32_t>(c_.pad_code) & CodeMask(config_.input_format), count, to);
+    } else {
+      FillCodes(layout_, static_cast<int8_t>(c_.pad_code), count, to);
+    }
+  }
+
   // Copies the input of output rows [begin, end) with its padding into the layout of the kernels.
   void FillStrip(int64_t batch, int64_t begin, int64_t places_y, const uint8_t* memory, uint8_t* strip) const {
-    const int64_t code_bytes = BytesOf(layout_);
     const int64_t left = std::min<int64_t>(c_.pad_left, padded_width_);
     const int64_t inside = std::clamp<int64_t>(padded_width_ - left, 0, c_.width);
-    const auto pad = static_cast<int8_t>(c_.pad_code);
-    const int64_t extent_y = int64_t{c_.kernel_y - 1} * c_.dilation_y + 1;
+    const int64_t pixel_bytes = c_.channels * config_.input_format.bytes();
     for (int64_t place = 0; place < places_y; ++place) {
-      if (place % c_.stride_y >= extent_y) continue;  // between the windows
-      uint8_t* to = strip + place * row_codes_ * code_bytes;
+      if (BetweenWindows(place)) continue;
+      uint8_t* to = strip + place * row_codes_ * operand_bytes_;
       const int64_t y = begin * c_.stride_y - c_.pad_top + place;
       if (y < 0 || y >= c_.height) {
-        FillCodes(layout_, pad, row_codes_, to);
+        FillOperands(row_codes_, to);
         continue;
       }
       const uint8_t* row =
           memory + static_cast<int64_t>(c_.input_base) + batch * c_.input_batch_stride + y * c_.input_row_stride;
-      FillCodes(layout_, pad, left * c_.channels, to);
-      to += left * c_.channels * code_bytes;
-      if (c_.input_column_stride == c_.channels) {
-        StoreCodes(layout_, reinterpret_cast<const int8_t*>(row), inside * c_.channels, to);
+      FillOperands(left * c_.channels, to);
+      to += left * c_.channels * operand_bytes_;
+      if (c_.input_column_stride == pixel_bytes) {
+        StoreOperands(row, inside * c_.channels, to);
       } else {
         for (int64_t x = 0; x < inside; ++x) {
-          StoreCodes(layout_, reinterpret_cast<const int8_t*>(row + x * c_.input_column_stride), c_.channels,
-                     to + x * c_.channels * code_bytes);
+          StoreOperands(row + x * c_.input_column_stride, c_.channels, to + x * c_.channels * operand_bytes_);
         }
       }
-      to += inside * c_.channels * code_bytes;
-      FillCodes(layout_, pad, (padded_width_ - left - inside) * c_.channels, to);
+      to += inside * c_.channels * operand_bytes_;
+      FillOperands((padded_width_ - left - inside) * c_.channels, to);
+    }
+  }
+  bool BetweenWindows(int64_t place) const {
+    return place % c_.stride_y >= int64_t{c_.kernel_y - 1} * c_.dilation_y + 1;
+  }
+
+  // The scales of the same places, [places_y][padded width][blocks]; 1 in the padding and where the input has none.
+  void FillScales(int64_t batch, int64_t begin, int64_t places_y, const uint8_t* memory, float* scales) const {
+    const OperandScales& s = c_.input_scales;
+    const int64_t row_scales = padded_width_ * blocks_;
+    std::fill_n(scales, places_y * row_scales, 1.0f);
+    if (!s.present) return;
+    const std::shared_ptr<const FormatTable> table = FormatTable::Of(config_.scale_format);
+    const int64_t left = std::min<int64_t>(c_.pad_left, padded_width_);
+    const int64_t inside = std::clamp<int64_t>(padded_width_ - left, 0, c_.width);
+    for (int64_t place = 0; place < places_y; ++place) {
+      const int64_t y = begin * c_.stride_y - c_.pad_top + place;
+      if (BetweenWindows(place) || y < 0 || y >= c_.height) continue;
+      const uint8_t* row = memory + static_cast<int64_t>(s.base) + batch * s.batch_stride + y * s.row_stride;
+      for (int64_t x = 0; x < inside; ++x) {
+        table->DecodeCodes(row + x * s.column_stride, blocks_, scales + place * row_scales + (left + x) * blocks_);
+      }
     }
   }
 
@@ -254,8 +417,11 @@ class FunctionalMachine::Kernel {
                 uint8_t* memory) const {
     thread_local Workspace workspace;
     const int64_t places_y = (end - begin - 1) * c_.stride_y + int64_t{c_.kernel_y - 1} * c_.dilation_y + 1;
-    uint8_t* strip = Reserve(workspace.strip, places_y * row_codes_ * BytesOf(layout_) + kImageSlack);
+    uint8_t* strip = Reserve(workspace.strip, places_y * row_codes_ * operand_bytes_ + kSlack);
     FillStrip(batch, begin, places_y, memory, strip);
+    if (mac_ != nullptr && IsScaled()) {
+      FillScales(batch, begin, places_y, memory, Reserve(workspace.scales, places_y * padded_width_ * blocks_));
+    }
 
     const int64_t pixels = (end - begin) * c_.out_width;
     const int64_t most = std::max<int64_t>(kSumBytes / (4 * sum_stride_), 24);
@@ -267,24 +433,84 @@ class FunctionalMachine::Kernel {
         const int64_t y = (first + p) / c_.out_width, x = (first + p) % c_.out_width;
         offsets[p] = y * c_.stride_y * row_codes_ + x * c_.stride_x * c_.channels;
       }
-      int32_t* sums = Reserve(workspace.sums, count * sum_stride_);
-      if (IsDepthwise()) {
-        MultiplyDepthwise(reinterpret_cast<const int8_t*>(strip), offsets, count, run_offsets_.data(),
-                          std::ssize(run_offsets_), weights.depthwise, c_.channels, sums, sum_stride_);
+      AccumulatorRows rows;
+      rows.offset = parameters.offset.data();
+      rows.scale = parameters.scale.data();
+      rows.bias = parameters.bias.data();
+      if (mac_ == nullptr) {
+        MultiplyInt8(strip, offsets, count, weights, workspace, &rows);
       } else {
-        weights.matrix->Multiply(strip, offsets, count, run_offsets_.data(), sums, sum_stride_);
+        MultiplyMac(strip, first, count, weights, workspace, &rows);
       }
-      const AccumulatorRows rows{sums,
-                                 sum_stride_,
-                                 parameters.offset.data(),
-                                 parameters.scale.data(),
-                                 parameters.bias.data(),
-                                 config_.accumulator_bits};
       engine_.Run((batch * c_.out_height + begin) * c_.out_width + first, count, &rows, memory);
     }
   }
 
+  void MultiplyInt8(const uint8_t* strip, const int64_t* offsets, int64_t count, const Weights& weights,
+                    Workspace& workspace, AccumulatorRows* rows) const {
+    int32_t* sums = Reserve(workspace.sums, count * sum_stride_);
+    if (IsDepthwise()) {
+      MultiplyDepthwise(reinterpret_cast<const int8_t*>(strip), offsets, count, run_offsets_.data(),
+                        std::ssize(run_offsets_), weights.depthwise, c_.channels, sums, sum_stride_);
+    } else {
+      weights.matrix->Multiply(strip, offsets, count, run_offsets_.data(), sums, sum_stride_);
+    }
+    rows->sums = sums;
+    rows->stride = sum_stride_;
+    rows->bits = config_.accumulation_format.bits;
+  }
+
+  // workspace.pixels holds the pixels' places in the strip.
+  void MultiplyMac(const uint8_t* strip, int64_t first, int64_t count, const Weights& weights, Workspace& workspace,
+                   AccumulatorRows* rows) const {
+    const bool integers = mac_->rule().integer_result();
+    const auto multiply = [&](const MacWeights& w, const MacWeights::Pixels& pixels, std::vector<int32_t>& sums,
+                              std::vector<float>& values, int64_t stride) {
+      void* out = integers ? static_cast<void*>(Reserve(sums, count * stride))
+                           : static_cast<void*>(Reserve(values, count * stride));
+      w.Multiply(strip, IsScaled() ? workspace.scales.data() : nullptr, pixels, out, stride);
+    };
+    const int64_t stride = std::max(sum_stride_, weights.mac[0]->padded_columns());
+    if (!IsDepthwise()) {
+      int64_t* scale_pixels = IsScaled() ? Reserve(workspace.scale_pixels, count) : nullptr;
+      for (int64_t p = 0; IsScaled() && p < count; ++p) {
+        const int64_t y = (first + p) / c_.out_width, x = (first + p) % c_.out_width;
+        scale_pixels[p] = (y * c_.stride_y * padded_width_ + x * c_.stride_x) * blocks_;
+      }
+      multiply(*weights.mac[0], {workspace.pixels.data(), scale_pixels, count}, workspace.sums, workspace.values, stride);
+    } else {
+      MultiplyChannels(multiply, count, weights, workspace, stride);
+    }
+    rows->sums = integers ? workspace.sums.data() : nullptr;
+    rows->values = integers ? nullptr : workspace.values.data();
+    rows->stride = stride;
+    rows->bits = config_.accumulation_format.bits;
+  }
+
+  // Depthwise: a product of one column a channel, put side by side.
+  template <typename Multiply>
+  void MultiplyChannels(const Multiply& multiply, int64_t count, const Weights& weights, Workspace& workspace,
+                        int64_t stride) const {
+    const bool integers = mac_->rule().integer_result();
+    const int64_t channel_stride = weights.mac[0]->padded_columns();
+    if (integers) Reserve(workspace.sums, count * stride);
+    if (!integers) Reserve(workspace.values, count * stride);
+    for (int64_t channel = 0; channel < c_.channels; ++channel) {
+      multiply(*weights.mac[static_cast<size_t>(channel)], {workspace.pixels.data(), nullptr, count},
+               workspace.channel_sums, workspace.channel, channel_stride);
+      for (int64_t p = 0; p < count; ++p) {
+        const auto to = static_cast<size_t>(p * stride + channel), from = static_cast<size_t>(p * channel_stride);
+        if (integers) workspace.sums[to] = workspace.channel_sums[from];
+        if (!integers) workspace.values[to] = workspace.channel[from];
+        ++workspace.pixels[static_cast<size_t>(p)];  // the next channel's
+      }
+    }
+  }
+
+  static constexpr int64_t kSlack = std::max(kImageSlack, kMacImageSlack);
+
   const Instruction instruction_;
+  const Numbers& numbers_;
   const Config& config_;
   const CpuLevel level_ = GetCpuLevel();
   const VectorEngine engine_;
@@ -295,11 +521,16 @@ class FunctionalMachine::Kernel {
   std::vector<int64_t> run_offsets_;
   int64_t run_length_ = 0;
   CodeLayout layout_ = CodeLayout::kRaw;
+  // Where the array's sums are more than wrapping sums of signed bytes.
+  std::unique_ptr<const MacKernel> mac_;
+  MacOrder order_;
+  int64_t blocks_ = 0;         // scales of one place
+  int64_t operand_bytes_ = 1;  // of one code of the strip
   int64_t sum_stride_ = 0;
   std::vector<Weights> weights_;  // one a weight set; empty when they are no constants
 };
 
-FunctionalMachine::FunctionalMachine(const Config& config) : config_(config) {}
+FunctionalMachine::FunctionalMachine(const Config& config) : config_(config), numbers_(config_) {}
 FunctionalMachine::~FunctionalMachine() = default;
 
 StatusOr<std::unique_ptr<FunctionalMachine>> FunctionalMachine::Create(const Config& config,
@@ -316,7 +547,7 @@ StatusOr<std::unique_ptr<FunctionalMachine>> FunctionalMachine::Create(const Con
     const auto i = static_cast<size_t>(begin);
     Status status = CheckInstruction(instructions[i], machine->config_);
     if (status.ok()) {
-      machine->kernels_[i] = std::make_unique<Kernel>(instructions[i], machine->config_);
+      machine->kernels_[i] = std::make_unique<Kernel>(instructions[i], machine->numbers_);
       status = machine->kernels_[i]->Prepare(constants_base, constants);
     }
     std::lock_guard lock(mutex);

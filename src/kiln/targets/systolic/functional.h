@@ -14,6 +14,7 @@
 #include "kiln/targets/interface/accelerator.h"
 #include "kiln/targets/systolic/config.h"
 #include "kiln/targets/systolic/isa.h"
+#include "kiln/targets/systolic/numbers.h"
 #include "kiln/targets/systolic/program.h"
 
 namespace kiln::systolic {
@@ -39,6 +40,7 @@ class FunctionalMachine {
   explicit FunctionalMachine(const Config& config);
 
   Config config_;  // with memory_bytes as Create was told
+  Numbers numbers_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
 };
 

@@ -8,10 +8,14 @@
 // Memory is byte addressed and little-endian. Activations lie in NHWC order, dense or with the strides an instruction
 // names. Arithmetic is fixed here once; functional level, cycle level and RTL follow it to the bit:
 //
-//   accumulators    sums of products of codes, int32, wrapping (so their order does not matter); then wrapped to
-//                   accumulator_bits as two's complement and sign-extended
-//   vector unit     IEEE 754 binary32, nearest even, no flushing of subnormals; `fma` is fused (one rounding)
-//   integer -> fp32 nearest even; fp32 -> code: round to nearest even, add the zero point, saturate (see QuantiseOut)
+//   accumulators    numerics/mac.h: psum over the rows of a row tile, accumulation over row tiles, in the order of
+//                   walk.h and the formats of the design point; with block scales each row tile's psum is multiplied by
+//                   fp32(input scale * weight scale), or by the one that is there
+//   vector unit     fp32, nearest even, no flushing of subnormals; `fma` is fused (one rounding). With a narrower
+//                   vector_format every result is computed in fp32 from numbers of that format and rounded to it once;
+//                   `fma` is then a product and a sum, rounded each. (Where the format has p <= 11 significant bits,
+//                   rounding twice is rounding once, but among subnormals of fp32's own exponent range.)
+//   integer -> fp32 nearest even; fp32 -> code: see QuantiseOut
 #ifndef KILN_TARGETS_SYSTOLIC_ISA_H_
 #define KILN_TARGETS_SYSTOLIC_ISA_H_
 
@@ -28,8 +32,22 @@ namespace kiln::systolic {
 enum class Opcode : uint8_t { kEnd = 0, kMatrix = 1, kDepthwise = 2, kVector = 3 };
 
 // How elements lie in memory.
-enum class Element : uint8_t { kInt8 = 0, kUint8 = 1, kInt16 = 2, kInt32 = 3, kFloat32 = 4 };
-int BytesOf(Element element);
+enum class Element : uint8_t {
+  kInt8 = 0,
+  kUint8 = 1,
+  kInt16 = 2,
+  kInt32 = 3,
+  kFloat32 = 4,
+  kVector = 5,  // numbers of the vector unit's format
+  kInput = 6,   // codes of the array's input format
+  kWeight = 7,  // codes of the array's weight format
+};
+inline constexpr int kElements = 8;
+int BytesOf(Element element, const Config& config);
+inline bool IsInteger(Element element) { return element <= Element::kInt32; }
+inline bool IsCode(Element element) { return element == Element::kInput || element == Element::kWeight; }
+// The format of what is no integer.
+const Format& FormatOf(Element element, const Config& config);
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Vector programs
@@ -52,14 +70,30 @@ inline constexpr int kSaved = 2;    // x0, x1: a lane value put aside inside one
 // element_stride
 // (+ window terms for operand 0), all strides in bytes; `index` runs along the innermost axis. A stride of 0
 // broadcasts.
+//
+// With block scales (elements of kind kInput only) rows lie along the blocks: element_stride is the element's size and
+// every row begins with a block. The scale of element `index` is a code of Config::scale_format at
+// base + sum(outer_index[i] * outer_stride[i]) + index / block_size * bytes of a scale (+ window terms likewise).
+struct BlockScales {
+  bool present = false;
+  uint64_t base = 0;
+  std::array<int64_t, kOuterLoops> outer_stride{};
+  int64_t row_stride = 0, column_stride = 0;  // with a window, in place of outer_stride[1] and [2]
+};
+
 struct Stream {
   uint64_t base = 0;
   std::array<int64_t, kOuterLoops> outer_stride{};
   int64_t element_stride = 0;
   Element element = Element::kInt8;
-  // As an operand: value = fp32(code - zero_point) * scale, the product rounded once (kFloat32: the bits as they are).
+  // As an operand, then rounded to the vector format:
+  //   integers            fp32(code - zero_point) * scale, the product rounded once
+  //   kInput, kWeight     (value of the code) * scale, likewise; with block scales the factor is fp32(scale * block
+  //                       scale), a NaN scale gives NaN
+  //   kFloat32, kVector   the number as it is
   float scale = 1.0f;
-  int32_t zero_point = 0;
+  int32_t zero_point = 0;  // integers
+  BlockScales blocks;
 };
 
 // Pooling: operand 0 is read at window_y x window_x places per output element and combined lane by lane, in row-major
@@ -85,7 +119,8 @@ struct Window {
 
 // Where a pass reads from.
 enum class Source : uint8_t {
-  kAccumulator = 0,  // matrix and depthwise: fma(fp32(accumulator + offset[c]), scale[c], bias[c]) per output channel c
+  kAccumulator = 0,  // matrix and depthwise: fma(fp32(accumulator + offset[c]), scale[c], bias[c]) per output channel c;
+                     // float accumulators come without offset
   kOperand0 = 1,     // memory
   kRowBuffer = 2,    // what an earlier pass of the row kept
   kConstant = 3,     // immediate (fills)
@@ -158,9 +193,11 @@ struct Stage {
 // that names register `into` sees what it held before.
 enum class Reduce : uint8_t { kNone = 0, kSum = 1, kMax = 2 };
 
-// How a value leaves for memory. kFloat32: the bits. Integers: code = clamp(rne(v * inverse_scale) + zero_point, low,
-// high); v * inverse_scale is one fp32 product; rne and the clamp are exact; NaN gives zero_point clamped. A NaN
-// written as kFloat32 is written as 0x7fc00000.
+// How a value leaves for memory. kFloat32, kVector: the number. Integers: code = clamp(rne(v * inverse_scale) +
+// zero_point, low, high); v * inverse_scale is one fp32 product; rne and the clamp are exact; NaN gives zero_point
+// clamped. A NaN written as kFloat32 is written as 0x7fc00000. kInput, kWeight: Encode(format, v * inverse_scale),
+// rounding and overflow as the format says; with block scales, scale and codes of each block by
+// numerics/microscaling.h.
 struct QuantiseOut {
   float inverse_scale = 1.0f;
   int32_t zero_point = 0;
@@ -199,7 +236,8 @@ struct VectorProgram {
 // from the accumulators: word = output pixel x column tile.
 
 // Parameters per output channel, in memory as three arrays of out_channels entries each, one after the other:
-// int32 offset, fp32 scale, fp32 bias (see Source::kAccumulator). offset holds the zero-point correction.
+// int32 offset, fp32 scale, fp32 bias (see Source::kAccumulator). offset holds the zero-point correction. Scale and bias
+// are rounded to the vector format as they are read.
 struct ChannelParameters {
   uint64_t base = 0;
 };
@@ -224,6 +262,18 @@ enum class Order : uint8_t {
   kWeightOuter = 1,  // for batch, column block, pixel tile
 };
 
+// Block scales of an operand of the array: codes of Config::scale_format.
+//   input            of channel c at pixel (iy, ix): base + b*batch_stride + iy*row_stride + ix*column_stride +
+//                    c / block_size * bytes of a scale. Channel packing only; padding has scale 1.
+//   tiled weights    one for each row tile and column: [column tile][row tile][array_columns] from base + b*batch_stride
+//   strided weights  of element (k, n): base + b*batch_stride + n*column_stride + k / block_size * bytes of a scale;
+//                    the codes are dense along k
+struct OperandScales {
+  bool present = false;
+  uint64_t base = 0;
+  int64_t batch_stride = 0, row_stride = 0, column_stride = 0;
+};
+
 struct Convolution {
   // Input, NHWC with strides in bytes; a group of a grouped convolution is a batch with its own channel offset.
   uint64_t input_base = 0;
@@ -235,7 +285,7 @@ struct Convolution {
   int32_t dilation_y = 1, dilation_x = 1;
   int32_t pad_top = 0, pad_left = 0;
   int32_t out_height = 1, out_width = 1, out_channels = 1;
-  int32_t pad_code = 0;  // the input's zero point
+  int32_t pad_code = 0;  // the input's zero point, or the code of zero
 
   // Weights. Depthwise: [column tile][tap][lanes] codes, edges 0.
   uint64_t weight_base = 0;
@@ -245,6 +295,8 @@ struct Convolution {
 
   ChannelParameters parameters;
   int64_t parameter_batch_stride = 0;  // bytes from one batch's parameters to the next; 0: shared
+
+  OperandScales input_scales, weight_scales;  // kMatrix
 
   int32_t taps() const { return kernel_y * kernel_x; }
 };
@@ -269,6 +321,9 @@ struct Instruction {
   Tiling tiling;            // kMatrix, kDepthwise
   VectorProgram vector;     // all but kEnd
 };
+
+// Which streams come with block scales, as bits of the instruction's header.
+uint8_t BlockMask(const Instruction& instruction);
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Text and bits

@@ -99,6 +99,54 @@ void CheckStages(Checker& check, const std::vector<Stage>& stages, const VectorP
   }
 }
 
+// Block scales of a stream of the vector unit.
+void CheckBlocks(Checker& check, const std::string& what, const VectorProgram& v, const Stream& s, bool windowed) {
+  if (!s.blocks.present) return;
+  const Config& config = check.config();
+  check.Require(config.block_size > 0, "{} has block scales, this design point has none", what);
+  check.Require(s.element == Element::kInput, "{} has block scales and is no code of the input format", what);
+  if (!check.ok()) return;
+  check.Require(s.element_stride == BytesOf(s.element, config), "{} has block scales and is not dense", what);
+  const BlockScales& b = s.blocks;
+  const Window& w = v.window;
+  const int64_t blocks = (int64_t{v.length} + config.block_size - 1) / config.block_size;
+  check.Range("the scales of " + what, b.base,
+              {{v.outer[0], b.outer_stride[0]},
+               {windowed ? w.height : v.outer[1], windowed ? b.row_stride : b.outer_stride[1]},
+               {windowed ? w.width : v.outer[2], windowed ? b.column_stride : b.outer_stride[2]},
+               {v.outer[3], b.outer_stride[3]}},
+              blocks * config.scale_format.bytes());
+}
+
+// Block scales of the array's operands.
+void CheckOperandScales(Checker& check, const Instruction& instruction, const Geometry& g) {
+  const Config& config = check.config();
+  const Convolution& c = instruction.convolution;
+  const OperandScales &input = c.input_scales, &weight = c.weight_scales;
+  if (!input.present && !weight.present) return;
+  check.Require(config.block_size > 0, "operands have block scales, this design point has none");
+  check.Require(instruction.opcode == Opcode::kMatrix, "the depthwise unit takes no block scales");
+  check.Require(instruction.tiling.packing == Packing::kChannels, "block scales need channel packing");
+  if (!check.ok()) return;
+  const int64_t bytes = config.scale_format.bytes();
+  const int64_t blocks = (int64_t{c.channels} + config.block_size - 1) / config.block_size;
+  if (input.present) {
+    check.Range("the scales of the input", input.base,
+                {{c.batch, input.batch_stride}, {c.height, input.row_stride}, {c.width, input.column_stride}},
+                blocks * bytes);
+  }
+  if (!weight.present) return;
+  if (c.weight_layout == WeightLayout::kTiled) {
+    check.Range("the scales of the weights", weight.base, {{c.batch, weight.batch_stride}},
+                int64_t{g.column_tiles} * g.row_tiles() * config.array_columns * bytes);
+  } else {
+    check.Require(c.weight_row_stride == config.weight_format.bytes(),
+                  "strided weights with block scales must be dense along the reduction");
+    check.Range("the scales of the weights", weight.base,
+                {{c.batch, weight.batch_stride}, {c.out_channels, weight.column_stride}}, blocks * bytes);
+  }
+}
+
 void CheckVector(Checker& check, const VectorProgram& v, bool accumulators) {
   int64_t rows = 1;
   for (int32_t count : v.outer) {
@@ -158,13 +206,14 @@ void CheckVector(Checker& check, const VectorProgram& v, bool accumulators) {
     const Stream& s = v.operands[i];
     const bool windowed = window && i == 0;
     check.Require(std::isfinite(s.scale), "a scale is not finite");
+    CheckBlocks(check, fmt::format("operand {}", i), v, s, windowed);
     check.Range(fmt::format("operand {}", i), s.base,
                 {{v.outer[0], s.outer_stride[0]},
                  {windowed ? w.height : v.outer[1], windowed ? w.row_stride : s.outer_stride[1]},
                  {windowed ? w.width : v.outer[2], windowed ? w.column_stride : s.outer_stride[2]},
                  {v.outer[3], s.outer_stride[3]},
                  {v.length, s.element_stride}},
-                BytesOf(s.element));
+                BytesOf(s.element, check.config()));
   }
   const Stream& out = v.output;
   check.Range("the output", out.base,
@@ -173,9 +222,12 @@ void CheckVector(Checker& check, const VectorProgram& v, bool accumulators) {
                {v.outer[2], out.outer_stride[2]},
                {v.outer[3], out.outer_stride[3]},
                {v.length, out.element_stride}},
-              BytesOf(out.element));
-  if (out.element != Element::kFloat32) {
+              BytesOf(out.element, check.config()));
+  CheckBlocks(check, "the output", v, out, /*windowed=*/false);
+  if (IsInteger(out.element) || IsCode(out.element)) {
     check.Require(std::isfinite(v.quantise.inverse_scale), "the inverse scale is not finite");
+  }
+  if (IsInteger(out.element)) {
     int64_t low = INT32_MIN, high = INT32_MAX;
     if (out.element == Element::kInt8) low = -128, high = 127;
     if (out.element == Element::kUint8) low = 0, high = 255;
@@ -195,7 +247,9 @@ void CheckConvolution(Checker& check, const Instruction& instruction) {
     check.Between("a size of the convolution", size, 1, kMaxExtent);
   }
   for (int32_t pad : {c.pad_top, c.pad_left}) check.Between("the padding", pad, 0, kMaxExtent);
-  check.Between("the padding's code", c.pad_code, config.input_format.min_code(), config.input_format.max_code());
+  const Format& input = config.input_format;
+  check.Between("the padding's code", c.pad_code, input.is_integer() ? input.min_code() : 0,
+                input.is_integer() ? input.max_code() : (int64_t{1} << std::min(input.bits, 31)) - 1);
   check.Between("the tile's height", t.tile_height, 1, c.out_height);
   check.Between("the tile's width", t.tile_width, 1, c.out_width);
   check.Between("columns_per_block", t.columns_per_block, 1, kMaxExtent);
@@ -232,6 +286,9 @@ void CheckConvolution(Checker& check, const Instruction& instruction) {
     check.Require(pixels * columns <= config.accumulation_buffer_words,
                   "a block of {} pixels x {} column tiles does not fit {} accumulation words", pixels, columns,
                   config.accumulation_buffer_words);
+    const bool blocks = instruction.vector.output.blocks.present && config.block_size > config.array_columns;
+    check.Require(!blocks || columns == g.column_tiles || columns * config.array_columns % config.block_size == 0,
+                  "a block of {} column tiles holds parts of the output's scale blocks", columns);
     check.Require(words * std::min(t.groups_per_bank, g.groups) <= config.input_buffer_words,
                   "{} groups of {} words do not fit {} input words", t.groups_per_bank, words,
                   config.input_buffer_words);
@@ -257,6 +314,7 @@ void CheckConvolution(Checker& check, const Instruction& instruction) {
         {{c.batch, c.weight_batch_stride}, {c.channels, c.weight_row_stride}, {c.out_channels, c.weight_column_stride}},
         weight_bytes);
   }
+  CheckOperandScales(check, instruction, g);
   check.Range("the channel parameters", c.parameters.base, {{c.batch, c.parameter_batch_stride}},
               int64_t{c.out_channels} * 12);
   const VectorProgram& v = instruction.vector;

@@ -12,6 +12,8 @@ namespace {
 
 constexpr size_t kWord = 16;  // bytes
 constexpr uint8_t kAfterPrevious = 1;
+// Header byte 2: which streams have block scales.
+constexpr int kInputBlocks = 1, kWeightBlocks = 2, kOperandBlocks = 4, kOutputBlocks = 32;
 
 // Highest enumerator of each enumeration, for the decoder.
 template <typename E>
@@ -19,7 +21,7 @@ constexpr int kLast = 0;
 template <>
 constexpr int kLast<Opcode> = static_cast<int>(Opcode::kVector);
 template <>
-constexpr int kLast<Element> = static_cast<int>(Element::kFloat32);
+constexpr int kLast<Element> = static_cast<int>(Element::kWeight);
 template <>
 constexpr int kLast<Combine> = static_cast<int>(Combine::kSum);
 template <>
@@ -122,6 +124,22 @@ class Reader {
 };
 
 template <typename Archive>
+void Fields(Archive& a, OperandScales& s) {
+  a(s.base);
+  a(s.batch_stride);
+  a(s.row_stride);
+  a(s.column_stride);
+}
+
+template <typename Archive>
+void Fields(Archive& a, BlockScales& s) {
+  a(s.base);
+  for (int64_t& stride : s.outer_stride) a(stride);
+  a(s.row_stride);
+  a(s.column_stride);
+}
+
+template <typename Archive>
 void Fields(Archive& a, Stream& s) {
   a(s.base);
   for (int64_t& stride : s.outer_stride) a(stride);
@@ -211,17 +229,42 @@ void Fields(Archive& a, Tiling& t) {
   }
 }
 
+// Scales stand behind everything else, in the order of the bits of `mask`.
 template <typename Archive>
-void Sections(Archive& a, Instruction& instruction) {
+void Sections(Archive& a, Instruction& instruction, uint8_t mask) {
   if (instruction.opcode == Opcode::kEnd) return;
+  const auto scales = [&](int bit, auto& s) {
+    s.present = (mask & bit) != 0;
+    if (s.present) Fields(a, s);
+  };
   if (instruction.opcode != Opcode::kVector) {
     Fields(a, instruction.convolution);
     Fields(a, instruction.tiling);
   }
-  Fields(a, instruction.vector);
+  VectorProgram& v = instruction.vector;
+  Fields(a, v);
+  if (instruction.opcode != Opcode::kVector) {
+    scales(kInputBlocks, instruction.convolution.input_scales);
+    scales(kWeightBlocks, instruction.convolution.weight_scales);
+  }
+  for (size_t i = 0; i < v.operands.size(); ++i) scales(kOperandBlocks << i, v.operands[i].blocks);
+  scales(kOutputBlocks, v.output.blocks);
 }
 
 }  // namespace
+
+uint8_t BlockMask(const Instruction& instruction) {
+  int mask = 0;
+  if (instruction.opcode != Opcode::kVector) {
+    mask |= instruction.convolution.input_scales.present ? kInputBlocks : 0;
+    mask |= instruction.convolution.weight_scales.present ? kWeightBlocks : 0;
+  }
+  for (size_t i = 0; i < instruction.vector.operands.size(); ++i) {
+    mask |= instruction.vector.operands[i].blocks.present ? kOperandBlocks << i : 0;
+  }
+  mask |= instruction.vector.output.blocks.present ? kOutputBlocks : 0;
+  return static_cast<uint8_t>(mask);
+}
 
 std::vector<uint8_t> Encode(const std::vector<Instruction>& instructions) {
   std::vector<uint8_t> bytes;
@@ -229,11 +272,13 @@ std::vector<uint8_t> Encode(const std::vector<Instruction>& instructions) {
     const size_t begin = bytes.size();
     bytes.resize(begin + kWord);
     Writer writer(bytes);
-    Sections(writer, instruction);
+    const uint8_t mask = instruction.opcode == Opcode::kEnd ? uint8_t{0} : BlockMask(instruction);
+    Sections(writer, instruction, mask);
     bytes.resize((bytes.size() + kWord - 1) / kWord * kWord);
     const uint32_t words = static_cast<uint32_t>((bytes.size() - begin) / kWord);
     bytes[begin] = static_cast<uint8_t>(instruction.opcode);
     bytes[begin + 1] = instruction.after_previous ? kAfterPrevious : 0;
+    bytes[begin + 2] = mask;
     for (size_t i = 0; i < 4; ++i) {
       bytes[begin + 4 + i] = static_cast<uint8_t>(words >> (8 * i));
       bytes[begin + 8 + i] = static_cast<uint8_t>(instruction.kernel >> (8 * i));
@@ -251,7 +296,7 @@ StatusOr<std::vector<Instruction>> Decode(const std::vector<uint8_t>& bytes) {
     if (bytes.size() - at < kWord) return error("the header is cut off");
     const uint8_t* header = bytes.data() + at;
     if (header[0] > kLast<Opcode>) return error("unknown opcode");
-    if (header[1] > kAfterPrevious || header[2] != 0 || header[3] != 0) return error("unknown flags");
+    if (header[1] > kAfterPrevious || header[3] != 0) return error("unknown flags");
     for (size_t i = 12; i < kWord; ++i) {
       if (header[i] != 0) return error("reserved bytes are not 0");
     }
@@ -266,8 +311,11 @@ StatusOr<std::vector<Instruction>> Decode(const std::vector<uint8_t>& bytes) {
     if (words == 0 || words > (bytes.size() - at) / kWord) return error("the stated length does not fit");
     const uint8_t* end = header + words * kWord;
     Reader reader(header + kWord, end);
-    Sections(reader, instruction);
+    Sections(reader, instruction, header[2]);
     if (reader.fault() != nullptr) return error(reader.fault());
+    if (header[2] != (instruction.opcode == Opcode::kEnd ? 0 : BlockMask(instruction))) {
+      return error("block scales of a stream that is not there");
+    }
     if (static_cast<size_t>(end - reader.at()) >= kWord) return error("sections do not fill the stated length");
     for (const uint8_t* p = reader.at(); p < end; ++p) {
       if (*p != 0) return error("padding is not 0");

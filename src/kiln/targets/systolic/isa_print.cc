@@ -1,12 +1,13 @@
 // Instructions as text.
 #include "fmt/format.h"
 #include "fmt/ranges.h"
+#include "kiln/support/check.h"
 #include "kiln/targets/systolic/isa.h"
 #include "kiln/targets/systolic/walk.h"
 
 namespace kiln::systolic {
 
-int BytesOf(Element element) {
+int BytesOf(Element element, const Config& config) {
   switch (element) {
     case Element::kInt8:
     case Element::kUint8:
@@ -16,13 +17,32 @@ int BytesOf(Element element) {
     case Element::kInt32:
     case Element::kFloat32:
       return 4;
+    case Element::kVector:
+    case Element::kInput:
+    case Element::kWeight:
+      return FormatOf(element, config).bytes();
   }
   return 0;
 }
 
+const Format& FormatOf(Element element, const Config& config) {
+  static const auto* const kFloat32 = new Format(*FindFormat("fp32"));
+  switch (element) {
+    case Element::kVector:
+      return config.vector_format;
+    case Element::kInput:
+      return config.input_format;
+    case Element::kWeight:
+      return config.weight_format;
+    default:
+      KILN_CHECK(element == Element::kFloat32);
+      return *kFloat32;
+  }
+}
+
 namespace {
 
-constexpr std::string_view kElements[] = {"i8", "u8", "i16", "i32", "f32"};
+constexpr std::string_view kElements[] = {"i8", "u8", "i16", "i32", "f32", "vector", "input", "weight"};
 constexpr std::string_view kOps[] = {"add",        "sub",   "rsub",       "mul",   "fma",   "max",
                                      "min",        "abs",   "square",     "save0", "save1", "function",
                                      "reciprocal", "rsqrt", "select_neg", "div"};
@@ -55,8 +75,11 @@ std::string PrintStages(const std::vector<Stage>& stages) {
 std::string PrintStream(const Stream& s, bool scaled) {
   std::string out = fmt::format("{} @{:#x} strides [{}] x {}", NameOf(s.element), s.base,
                                 fmt::join(s.outer_stride, ","), s.element_stride);
-  if (scaled && s.element != Element::kFloat32) out += fmt::format(" scale {}", s.scale);
+  if (scaled && (IsInteger(s.element) || IsCode(s.element))) out += fmt::format(" scale {}", s.scale);
   if (scaled && s.zero_point != 0) out += fmt::format(" zero {}", s.zero_point);
+  if (s.blocks.present) {
+    out += fmt::format(" block scales @{:#x} strides [{}]", s.blocks.base, fmt::join(s.blocks.outer_stride, ","));
+  }
   return out;
 }
 
@@ -93,11 +116,19 @@ std::string PrintVector(const VectorProgram& v) {
     out += "\n";
   }
   out += fmt::format("  output    {}", PrintStream(v.output, false));
-  if (v.output.element != Element::kFloat32) {
-    const QuantiseOut& q = v.quantise;
+  const QuantiseOut& q = v.quantise;
+  if (IsInteger(v.output.element)) {
     out += fmt::format(" x {} + {} in [{}, {}]", q.inverse_scale, q.zero_point, q.low, q.high);
+  } else if (IsCode(v.output.element) && !v.output.blocks.present) {
+    out += fmt::format(" x {}", q.inverse_scale);
   }
   return out + "\n";
+}
+
+std::string PrintScales(std::string_view what, const OperandScales& s) {
+  if (!s.present) return "";
+  return fmt::format("\n  {} scales @{:#x} strides {},{},{}", what, s.base, s.batch_stride, s.row_stride,
+                     s.column_stride);
 }
 
 std::string PrintConvolution(const Instruction& instruction, const Config& config) {
@@ -118,6 +149,7 @@ std::string PrintConvolution(const Instruction& instruction, const Config& confi
   if (c.weight_batch_stride != 0) out += fmt::format(" batch {}", c.weight_batch_stride);
   out += fmt::format(", parameters @{:#x}", c.parameters.base);
   if (c.parameter_batch_stride != 0) out += fmt::format(" batch {}", c.parameter_batch_stride);
+  out += PrintScales("input", c.input_scales) + PrintScales("weight", c.weight_scales);
   const Geometry g = GeometryOf(instruction, config);
   out += fmt::format("\n  tiling    {}x{} pixels ({}x{} tiles)", t.tile_height, t.tile_width, g.tiles_y, g.tiles_x);
   if (instruction.opcode == Opcode::kMatrix) {

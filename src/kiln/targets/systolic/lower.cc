@@ -7,6 +7,7 @@
 #include "kiln/ir/work.h"
 #include "kiln/numerics/quantise.h"
 #include "kiln/support/check.h"
+#include "kiln/targets/systolic/binding.h"
 #include "kiln/targets/systolic/lowering.h"
 
 namespace kiln::systolic {
@@ -171,25 +172,32 @@ StatusOr<View> Lowering::ConstantView(const Value* value) {
   if (tensor.type() != ElementType::kFloat32) {
     return UnsupportedAt("", "", fmt::format("a constant of type {}", NameOf(tensor.type())), "");
   }
-  // A constant with one scale is held as codes, any other in fp32.
-  Encoding encoding;
-  if (auto annotated = EncodingOf(*value); annotated.ok()) encoding = *annotated;
-  std::vector<uint8_t> data(static_cast<size_t>(tensor.size() * BytesOf(encoding.element)));
-  const auto values = tensor.data<float>();
-  if (encoding.is_float()) {
-    std::memcpy(data.data(), values.data(), data.size());
-  } else {
-    const float inverse = InverseScale(encoding.scale);
-    const size_t bytes = static_cast<size_t>(BytesOf(encoding.element));
-    for (size_t i = 0; i < values.size(); ++i) {
-      const auto code =
-          static_cast<uint32_t>(QuantiseToCode(values[i], inverse, encoding.zero_point, {encoding.low, encoding.high}));
-      for (size_t b = 0; b < bytes; ++b) data[i * bytes + b] = static_cast<uint8_t>(code >> (8 * b));
+  // A constant with one scale is held as codes, any other in the vector format, rounded to what it is annotated with.
+  Encoding encoding = VectorEncoding(config_);
+  std::vector<float> values(tensor.data<float>().begin(), tensor.data<float>().end());
+  if (auto annotated = EncodingOf(*value, config_); annotated.ok()) {
+    if (!annotated->blocked() && annotated->foreign == nullptr) {
+      encoding = *annotated;
+    } else {
+      RoundToAnnotation(*value->quantisation(), tensor.shape(), values);
     }
   }
-  View view = DenseView(NewConstant(value->name(), std::move(data)), tensor.shape(), encoding);
+  Binding binding;
+  binding.name = value->name();
+  binding.shape = tensor.shape();
+  binding.encoding = encoding;
+  binding.strides = DenseView(-1, -1, tensor.shape(), encoding).strides;
+  std::vector<uint8_t> data(static_cast<size_t>(tensor.size() * encoding.bytes));
+  KILN_RETURN_IF_ERROR(Store(Tensor::Of<float>(tensor.shape(), values), binding, data));
+  View view = DenseView(NewConstant(value->name(), std::move(data)), -1, tensor.shape(), encoding);
   views_[value] = view;
   return view;
+}
+
+View Lowering::NewView(const std::string& name, const Shape& shape, const Encoding& encoding) {
+  const int codes = NewBuffer(name, shape.NumElements() * encoding.bytes);
+  const int scales = encoding.blocked() ? NewBuffer(name + " scales", ScaleBytes(shape, encoding)) : -1;
+  return DenseView(codes, scales, shape, encoding);
 }
 
 StatusOr<View> Lowering::ViewOf(const Value* value) {
@@ -226,13 +234,18 @@ View Lowering::ResultView(const Value* value) {
         if (operand == value) break;
         start += operand->shape()[static_cast<int>(axis)];
       }
-      view = Sliced(ResultView(result), static_cast<int>(axis), start, 1, value->shape()[static_cast<int>(axis)]);
+      const int64_t count = value->shape()[static_cast<int>(axis)];
+      const View whole = ResultView(result);
+      // A part of the last block of a part would be a whole block of another.
+      const bool whole_blocks = !whole.blocked() || axis != whole.blocks.axis ||
+                                count % whole.encoding.block_size == 0 || start + count == result->shape()[static_cast<int>(axis)];
+      if (whole_blocks && CanSlice(whole, static_cast<int>(axis), start, 1)) {
+        view = Sliced(whole, static_cast<int>(axis), start, 1, count);
+      }
     }
+    if (view.buffer >= 0 && !view.Holds(encoding)) view = View();
   }
-  if (view.buffer < 0) {
-    const int64_t bytes = value->shape().NumElements() * BytesOf(encoding.element);
-    view = DenseView(NewBuffer(value->name(), bytes), value->shape(), encoding);
-  }
+  if (view.buffer < 0) view = NewView(value->name(), value->shape(), encoding);
   view.encoding = encoding;
   planned_[value] = view;
   return view;
@@ -348,33 +361,48 @@ Status Lowering::FlushHost() {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-Status Lowering::Emit(const Group& group) {
-  StatusOr<Kernel> kernel = absl::UnimplementedError(group.reason);
+// Why the vector unit cannot write a value; empty when it can.
+std::string Lowering::ForeignReason(const Value* value) const {
+  const Encoding& encoding = EncodingFor(value);
+  if (encoding.foreign == nullptr) return "";
+  const QuantType& type = encoding.foreign->type;
+  std::string blocks, own = config_.input_format.name;
+  if (type.scheme == Scheme::kPerBlock) {
+    blocks = fmt::format(" with {} scales of {}", type.scale_format.name, type.block_size);
+    own += config_.block_size == 0 ? " without block scales"
+                                   : fmt::format(" with {} scales of {}", config_.scale_format.name, config_.block_size);
+  }
+  return fmt::format("'{}' is held as {}{}, this design point writes {}, {} and integers", value->name(),
+                     type.format.name, blocks, own, config_.vector_format.name);
+}
+
+StatusOr<Kernel> Lowering::EmitKernel(const Group& group) {
+  if (group.kind != Group::Kind::kMove && group.result != nullptr) {
+    if (const std::string reason = ForeignReason(group.result); !reason.empty()) return ToHost(reason);
+  }
   switch (group.kind) {
     case Group::Kind::kMatrix:
-      kernel = EmitMatrix(group);
-      break;
+      return EmitMatrix(group);
     case Group::Kind::kPool:
-      kernel = EmitPool(group);
-      break;
+      return EmitPool(group);
     case Group::Kind::kReduce:
-      kernel = EmitReduce(group);
-      break;
+      return EmitReduce(group);
     case Group::Kind::kSoftmax:
-      kernel = EmitSoftmax(group);
-      break;
+      return EmitSoftmax(group);
     case Group::Kind::kLayerNorm:
-      kernel = EmitLayerNorm(group);
-      break;
+      return EmitLayerNorm(group);
     case Group::Kind::kElementwise:
-      kernel = EmitElementwise(group);
-      break;
+      return EmitElementwise(group);
     case Group::Kind::kMove:
-      kernel = EmitMove(group);
-      break;
+      return EmitMove(group);
     case Group::Kind::kHost:
       break;
   }
+  return ToHost(group.reason);
+}
+
+Status Lowering::Emit(const Group& group) {
+  StatusOr<Kernel> kernel = group.kind == Group::Kind::kHost ? ToHost(group.reason) : EmitKernel(group);
   if (kernel.ok()) {
     if (kernel->works.empty()) return OkStatus();  // nothing but views
     KILN_RETURN_IF_ERROR(FlushHost());
@@ -399,7 +427,7 @@ StatusOr<Lowered> Lowering::Run() {
                      "give the shapes of all inputs, batch 1");
     }
     if (value->is_constant()) continue;
-    auto encoding = EncodingOf(*value);
+    auto encoding = EncodingOf(*value, config_);
     if (!encoding.ok()) return WithContext(graph_.source(), encoding.status());
     encodings_[value] = *encoding;
   }
@@ -417,13 +445,10 @@ StatusOr<Lowered> Lowering::Run() {
         for (size_t i = 0; i < perm.size(); ++i) inverse[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
         view = Transposed(ResultView(first->result()), inverse);
         view.encoding = EncodingFor(input);
+        if (view.blocked() && view.blocks.axis != view.encoding.block_axis) view = View();
       }
     }
-    if (view.buffer < 0) {
-      const Encoding& encoding = EncodingFor(input);
-      const int64_t bytes = input->shape().NumElements() * BytesOf(encoding.element);
-      view = DenseView(NewBuffer(input->name(), bytes), input->shape(), encoding);
-    }
+    if (view.buffer < 0) view = NewView(input->name(), input->shape(), EncodingFor(input));
     views_[input] = view;
     out_.inputs.push_back(view);
     out_.input_names.push_back(input->name());

@@ -36,11 +36,19 @@ struct Place {
   int64_t offset = 0;
 };
 
-// Constant weights as codes: [batches][taps * channels][out_channels], taps and channels in the order (ky, kx, c).
-// Depthwise: [taps][channels].
+// Constant weights as codes in memory: [batches][taps * channels][out_channels], taps and channels in the order (ky, kx,
+// c). Depthwise: [taps][channels].
 struct WeightCodes {
   int64_t batches = 1, rows = 1, columns = 1;
-  std::vector<int8_t> codes;
+  int64_t channels = 1;  // of the reduction: rows = taps * channels
+  int bytes = 1;         // of a code
+  std::vector<uint8_t> codes;
+  // Block scales along the channels, as codes in memory: [batches][taps][blocks of a tap][out_channels]; empty: none.
+  int block_size = 0, scale_bytes = 1;
+  std::vector<uint8_t> scales;
+
+  bool blocked() const { return !scales.empty(); }
+  int64_t blocks() const { return (channels + block_size - 1) / block_size; }  // of a tap
 };
 
 // An instruction before its addresses are known, with what its addresses stand for.
@@ -51,6 +59,9 @@ struct Work {
   std::shared_ptr<const WeightCodes> codes;  // constant weights, to be tiled; then `weights` is set by the codegen
   std::vector<Place> operands;
   Place output;
+  // Of block scales, where the stream has them; those of constant weights are set by the codegen.
+  Place input_scales, weight_scales, output_scales;
+  std::vector<Place> operand_scales;  // one an operand
 };
 
 struct HostWork {

@@ -2,79 +2,22 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "fmt/format.h"
 #include "kiln/ir/checked_math.h"
 #include "kiln/ir/window.h"
 #include "kiln/numerics/quantise.h"
 #include "kiln/support/check.h"
+#include "kiln/targets/systolic/lower_operands.h"
 #include "kiln/targets/systolic/lowering.h"
+#include "kiln/targets/systolic/numbers.h"
 #include "kiln/targets/systolic/schedule.h"
 
 namespace kiln::systolic {
 namespace {
 
 constexpr int64_t kMaxInstructionsPerKernel = 4096;
-
-// Constant weights: how to find the code and the scale of an element.
-struct ConstantWeights {
-  std::span<const float> values;
-  std::vector<float> scales;
-  std::vector<int32_t> zero_points;          // as many as scales
-  int64_t channel_stride = 0, channels = 1;  // element i belongs to scale (i / channel_stride) % channels
-  CodeRange range;
-  std::vector<float> inverse;
-
-  size_t ScaleIndex(int64_t element) const {
-    return scales.size() == 1 ? 0 : static_cast<size_t>(element / channel_stride % channels);
-  }
-  // Less the zero point, which the array does not know: scale * Code() is the value.
-  int64_t WideCode(int64_t element) const {
-    const size_t s = ScaleIndex(element);
-    return QuantiseToCode(values[static_cast<size_t>(element)], inverse[s], zero_points[s], range) - zero_points[s];
-  }
-  int8_t Code(int64_t element) const { return static_cast<int8_t>(WideCode(element)); }
-  float Scale(int64_t element) const { return scales[ScaleIndex(element)]; }
-};
-
-StatusOr<ConstantWeights> ReadWeights(const Value& value, const Config& config) {
-  if (value.element() != ElementType::kFloat32) return ToHost("weights are not fp32");
-  if (!value.quantisation().has_value()) return ToHost("weights are not quantised");
-  const Quantisation& q = *value.quantisation();
-  const Format& format = q.type.format;
-  if (!format.is_integer() || format.bits > 16) {
-    return ToHost(fmt::format("weights are {}, the array takes {}", format.name, config.weight_format.name));
-  }
-  ConstantWeights w;
-  w.values = value.constant().data<float>();
-  w.scales = q.scales;
-  w.zero_points = q.zero_points;
-  w.range = CodesOf(format, q.type.symmetric);
-  const Shape& shape = value.shape();
-  if (q.scales.size() != 1) {
-    if (q.type.scheme == Scheme::kPerBlock || q.axis < 0 || q.axis >= shape.rank() ||
-        shape[q.axis] != std::ssize(q.scales)) {
-      return ToHost("weights have scales along something else than one axis");
-    }
-    w.channel_stride = RowMajorStrides(shape)[static_cast<size_t>(q.axis)];
-    w.channels = shape[q.axis];
-  }
-  for (float scale : w.scales) w.inverse.push_back(InverseScale(scale));
-  // Any integer format will do whose codes, less their zero points, the array's element holds: int2 on an array of
-  // int8, or uint8 around 128. Only for zero points or a wider format do the codes themselves decide.
-  const bool has_zero_point =
-      std::any_of(w.zero_points.begin(), w.zero_points.end(), [](int32_t zero) { return zero != 0; });
-  const int64_t least = config.weight_format.min_code(), greatest = config.weight_format.max_code();
-  if (!has_zero_point && w.range.low >= least && w.range.high <= greatest) return w;
-  for (int64_t i = 0; i < std::ssize(w.values); ++i) {
-    const int64_t code = w.WideCode(i);
-    if (code < least || code > greatest) {
-      return ToHost(fmt::format("weights are {} with codes that do not fit the array's {}", format.name,
-                                config.weight_format.name));
-    }
-  }
-  return w;
-}
 
 // Channel parameters of one instruction: [batches][offset | scale | bias][columns].
 struct Parameters {
@@ -115,23 +58,16 @@ std::vector<float> BiasOf(const Group& group, int64_t channels, const Value* own
 }
 
 // fma(accumulator + offset, scale, bias): the zero point of the inputs is taken out with the sum of the weights.
-void FillParameters(const WeightCodes& codes, int64_t batch, int32_t input_zero, Parameters* p) {
+void FillOffsets(const WeightCodes& codes, const Format& format, int64_t batch, int32_t input_zero, Parameters* p) {
+  if (input_zero == 0) return;  // and always with sums of floats
   for (int64_t n = 0; n < codes.columns; ++n) {
     int64_t sum = 0;
     for (int64_t r = 0; r < codes.rows; ++r) {
-      sum += codes.codes[static_cast<size_t>((batch * codes.rows + r) * codes.columns + n)];
+      const int64_t at = (batch * codes.rows + r) * codes.columns + n;
+      sum += IntegerOperand(format, kiln::LoadCode(format, codes.codes.data(), at));
     }
     p->offsets[static_cast<size_t>(batch * codes.columns + n)] = static_cast<int32_t>(-sum * input_zero);
   }
-}
-
-Status CheckInput(const View& view, const Config& config) {
-  if (view.encoding.is_float()) return ToHost("activations are not quantised");
-  if (view.encoding.element != Element::kInt8) return ToHost("activations are not signed codes of 8 bits");
-  if (view.encoding.low < config.input_format.min_code() || view.encoding.high > config.input_format.max_code()) {
-    return ToHost(fmt::format("activations do not fit {}", config.input_format.name));
-  }
-  return OkStatus();
 }
 
 bool FitsExtent(std::initializer_list<int64_t> sizes) {
@@ -142,6 +78,7 @@ View WithoutLastAxis(const View& view) {
   View out = view;
   out.shape.pop_back();
   out.strides.pop_back();
+  if (out.blocked()) out.blocks.strides.pop_back();
   return out;
 }
 
@@ -175,21 +112,24 @@ std::shared_ptr<const WeightCodes> CodesOfConvolution(const ConstantWeights& wei
                                                       bool depthwise) {
   const int64_t taps = g.KernelElements();
   const int64_t cin = g.in_channels / g.groups, cout = g.out_channels / g.groups;
-  auto codes = std::make_shared<WeightCodes>();
-  codes->batches = depthwise ? 1 : g.groups;
-  codes->rows = depthwise ? taps : taps * cin;
-  codes->columns = depthwise ? g.out_channels : cout;
-  codes->codes.resize(static_cast<size_t>(codes->batches * codes->rows * codes->columns));
-  for (int64_t n = 0; n < g.out_channels; ++n) {
-    for (int64_t c = 0; c < cin; ++c) {
-      for (int64_t t = 0; t < taps; ++t) {
-        const int64_t at =
-            depthwise ? t * g.out_channels + n : ((n / cout) * codes->rows + t * cin + c) * cout + n % cout;
-        codes->codes[static_cast<size_t>(at)] = weights.Code((n * cin + c) * taps + t);
-      }
-    }
+  if (depthwise) {
+    return weights.Codes(1, taps, 1, g.out_channels,
+                         [=](int64_t, int64_t tap, int64_t, int64_t column) { return column * taps + tap; });
   }
-  return codes;
+  return weights.Codes(g.groups, taps, cin, cout, [=](int64_t group, int64_t tap, int64_t channel, int64_t column) {
+    return ((group * cout + column) * cin + channel) * taps + tap;
+  });
+}
+
+// Block scales of the input of a matrix instruction: the axes that batch, rows and columns of pixels walk.
+OperandScales InputScales(const View& input, int64_t batch_stride, int64_t row_stride, int64_t column_stride) {
+  OperandScales scales;
+  if (!input.blocked()) return scales;
+  scales.present = true;
+  scales.batch_stride = batch_stride;
+  scales.row_stride = row_stride;
+  scales.column_stride = column_stride;
+  return scales;
 }
 
 std::string DescribeConvolution(const ConvGeometry& g, bool depthwise) {
@@ -218,8 +158,8 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
     return ToHost("the convolution's bias is not a constant in fp32");
   }
   KILN_ASSIGN_OR_RETURN(View input, ViewOf(node.operand(0)));
-  KILN_RETURN_IF_ERROR(CheckInput(input, config_));
-  KILN_ASSIGN_OR_RETURN(const ConstantWeights weights, ReadWeights(*weight, config_));
+  KILN_RETURN_IF_ERROR(CheckOperand(input.encoding, Side::kInput, config_, "activations"));
+  KILN_ASSIGN_OR_RETURN(const ConstantWeights weights, ConstantWeights::Read(*weight, 1, config_));
   const WindowAxis &y = g.axes[0], &x = g.axes[1];
   if (!FitsExtent({g.batch, g.in_channels, g.out_channels, y.input, x.input, y.output, x.output, y.kernel, x.kernel,
                    y.stride, x.stride, y.dilation, x.dilation, y.pad_begin + 1, x.pad_begin + 1,
@@ -230,40 +170,59 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
 
   const std::vector<int64_t> to_nhwc = NhwcFrom(g.nhwc);
   input = Transposed(input, to_nhwc);
-  View output = Transposed(ResultView(group.result), to_nhwc);
-  output.encoding = EncodingFor(group.result);
-  KILN_ASSIGN_OR_RETURN(std::vector<View> operands, ChainOperands(group.chain, ResultView(group.result)));
-  for (View& operand : operands) operand = Transposed(operand, to_nhwc);
+  const View result = Transposed(ResultView(group.result), to_nhwc);
 
   const int64_t groups = g.groups;
   const int64_t cin = g.in_channels / groups, cout = g.out_channels / groups;
   const int64_t taps = g.KernelElements();
-  if (weights.scales.size() > 1 && weights.channel_stride != cin * taps) {
+  if (weights.per_channel() && weights.channel_stride() != cin * taps) {
     return ToHost("weights have scales along something else than output channels");
   }
   // One output position must fit the buffers; what is too large for the depthwise unit may still run as groups.
   Instruction trial;
   trial.opcode = Opcode::kDepthwise;
   trial.convolution = SizesOf(g, false);
+  const bool blocks = input.blocked() || weights.blocked();
   const bool depthwise = groups > 1 && cin == 1 && cout == 1 && HasTiling(trial, config_);
+  if (depthwise && blocks) return ToHost("the depthwise unit takes no block scales");
   const bool grouped = groups > 1 && !depthwise;
   trial.opcode = depthwise ? Opcode::kDepthwise : Opcode::kMatrix;
   trial.convolution = SizesOf(g, grouped);
+  trial.convolution.input_scales.present = blocks;
   if (!HasTiling(trial, config_)) return ToHost("one output position needs more than the input buffer holds");
   const std::string operation =
       DescribeConvolution(g, depthwise) + (bias != nullptr || !group.bias.empty() ? " + bias" : "") + group.chain.text;
   Kernel kernel = NewKernel(group, depthwise ? "depthwise" : "matrix", operation);
 
-  if (input.shape[3] > 1 && input.strides[3] != 1) {
+  // Block scales lie along the channels, and a group's channels begin with a block.
+  const int64_t block = config_.block_size;
+  if (input.blocked() && grouped && cin % block != 0) return ToHost("groups that share block scales");
+  KILN_ASSIGN_OR_RETURN(input, WithBlocksAlong(input, 3, &kernel.works));
+  if (input.shape[3] > 1 && input.strides[3] != input.encoding.bytes) {
     KILN_ASSIGN_OR_RETURN(input, Materialise(input, node.name() + " input", &kernel.works));
+  }
+  int32_t pad_code = 0;
+  if (y.pad_begin > 0 || x.pad_begin > 0 || y.pad_end > 0 || x.pad_end > 0) {
+    KILN_ASSIGN_OR_RETURN(pad_code, PadCodeOf(input.encoding, config_));
+  } else if (IsInteger(input.encoding.element)) {
+    pad_code = input.encoding.zero_point;
+  }
+  const int rows_axis = grouped && block > 0 && cout % block != 0 ? -1 : 3;  // -1: no block scales can be walked
+  View output = Landing(result, rows_axis);
+  KILN_ASSIGN_OR_RETURN(std::vector<View> operands, ChainOperands(group.chain, ResultView(group.result), &kernel.works));
+  for (View& operand : operands) {
+    KILN_ASSIGN_OR_RETURN(operand, AlongBlocks(Transposed(operand, to_nhwc), rows_axis, &kernel.works));
   }
 
   const auto codes = CodesOfConvolution(weights, g, depthwise);
   Parameters parameters(codes->batches, codes->columns);
-  for (int64_t b = 0; b < codes->batches; ++b) FillParameters(*codes, b, input.encoding.zero_point, &parameters);
+  for (int64_t b = 0; b < codes->batches; ++b) {
+    FillOffsets(*codes, config_.weight_format, b, input.encoding.zero_point, &parameters);
+  }
   const std::vector<float> biases = BiasOf(group, g.out_channels, bias);
+  const double input_factor = FactorOf(input.encoding, Side::kInput, config_);
   for (int64_t n = 0; n < g.out_channels; ++n) {
-    const double scale = static_cast<double>(input.encoding.scale) * weights.Scale(n * cin * taps);
+    const double scale = input_factor * weights.Factor(n * cin * taps);
     parameters.scales[static_cast<size_t>(n)] = static_cast<float>(scale);
     parameters.biases[static_cast<size_t>(n)] = biases[static_cast<size_t>(n)];
   }
@@ -277,37 +236,41 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
     in.opcode = depthwise ? Opcode::kDepthwise : Opcode::kMatrix;
     in.convolution = SizesOf(g, grouped);
     Convolution& c = in.convolution;
-    const auto outer = [&](const View& view) {
-      return std::array<int64_t, kOuterLoops>{grouped ? cout * view.strides[3] : view.strides[0], view.strides[1],
-                                              view.strides[2], 0};
+    const auto outer = [&](const std::vector<int64_t>& strides, int64_t channels) {
+      return std::array<int64_t, kOuterLoops>{grouped ? channels * strides[3] : strides[0], strides[1], strides[2], 0};
     };
-    const auto place = [&](const View& view) { return Place{view.buffer, view.offset + repeat * view.strides[0]}; };
-    c.input_batch_stride = grouped ? cin : input.strides[0];
+    const auto stream_of = [&](const View& view) {
+      Stream stream = StreamOf(view);
+      stream.outer_stride = outer(view.strides, cout);
+      stream.element_stride = view.strides[3];
+      if (view.blocked()) stream.blocks.outer_stride = outer(view.blocks.strides, cout / block);
+      return stream;
+    };
+    // The view of one image of a grouped convolution.
+    const auto image = [&](const View& view) { return Sliced(view, 0, repeat, 1, grouped ? 1 : view.shape[0]); };
+    c.input_batch_stride = grouped ? cin * input.encoding.bytes : input.strides[0];
     c.input_row_stride = input.strides[1];
     c.input_column_stride = input.strides[2];
-    c.pad_code = input.encoding.zero_point;
+    if (input.blocked()) {
+      const std::vector<int64_t>& strides = input.blocks.strides;
+      c.input_scales = InputScales(input, grouped ? cin / block * strides[3] : strides[0], strides[1], strides[2]);
+    }
+    c.weight_scales.present = weights.blocked();
+    c.pad_code = pad_code;
     c.parameter_batch_stride = grouped ? 12 * codes->columns : 0;
     VectorProgram& v = in.vector;
     v.outer = {c.batch, c.out_height, c.out_width, 1};
     v.length = c.out_channels;
-    for (const View& operand : operands) {
-      Stream stream = StreamOf(operand);
-      stream.outer_stride = outer(operand);
-      stream.element_stride = operand.strides[3];
-      v.operands.push_back(stream);
-      work.operands.push_back(place(operand));
-    }
+    for (const View& operand : operands) PushOperand(stream_of(operand), image(operand), &work);
     v.passes = {FinalPass(Source::kAccumulator, {}, group.chain)};
-    v.output = StreamOf(output);
-    v.output.outer_stride = outer(output);
-    v.output.element_stride = output.strides[3];
-    v.quantise = QuantiseOf(output.encoding);
-    work.input = place(input);
-    work.output = place(output);
+    SetOutput(stream_of(output), image(output), &work);
+    work.input = PlaceOf(image(input));
+    work.input_scales = ScalePlaceOf(image(input));
     work.parameters = {parameter_buffer, 0};
     work.codes = codes;
     kernel.works.push_back(std::move(work));
   }
+  KILN_RETURN_IF_ERROR(Land(output, result, &kernel.works));
   views_[group.result] = ResultView(group.result);
   return kernel;
 }
@@ -320,19 +283,19 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
   const float alpha = attributes.Float("alpha", 1.0f);
   const bool transpose_b = attributes.Int(gemm ? "transB" : "transpose_b", 0) != 0;
   KILN_ASSIGN_OR_RETURN(View a, ViewOf(node.operand(0)));
-  KILN_RETURN_IF_ERROR(CheckInput(a, config_));
+  KILN_RETURN_IF_ERROR(CheckOperand(a.encoding, Side::kInput, config_, "activations"));
   if (a.rank() < 2 || weight->shape().rank() < 2) return ToHost("a product with a vector");
   if (gemm && attributes.Int("transA", 0) != 0) a = Transposed(a, std::vector<int64_t>{1, 0});
 
-  View output = ResultView(group.result);
+  const View result = ResultView(group.result);
+  const int rows_axis = result.rank() - 1;
+  View output = Landing(result, rows_axis);
   const int64_t k = a.shape.back(), n = output.shape.back();
   const int64_t m = output.shape[output.shape.size() - 2];
   if (!FitsExtent({k, n, m, output.elements()})) return ToHost("the product is larger than the machine counts");
   std::vector<int64_t> lead(output.shape.begin(), output.shape.end() - 2);
   std::vector<int64_t> a_shape(output.shape);
   a_shape.back() = k;
-  a = Broadcast(a, a_shape);
-  KILN_ASSIGN_OR_RETURN(std::vector<View> operands, ChainOperands(group.chain, output));
 
   const bool constant = weight->is_constant();
   std::vector<float> bias = BiasOf(group, n, nullptr);
@@ -349,46 +312,45 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
   }
 
   Kernel kernel = NewKernel(group, "matrix", "");
-  if (k > 1 && a.strides.back() != 1) {
+  KILN_ASSIGN_OR_RETURN(a, WithBlocksAlong(a, a.rank() - 1, &kernel.works));
+  a = Broadcast(a, a_shape);
+  if (k > 1 && a.strides.back() != a.encoding.bytes) {
     KILN_ASSIGN_OR_RETURN(a, Materialise(a, node.name() + " input", &kernel.works));
   }
+  KILN_ASSIGN_OR_RETURN(std::vector<View> operands, ChainOperands(group.chain, result, &kernel.works));
+  for (View& operand : operands) {
+    KILN_ASSIGN_OR_RETURN(operand, AlongBlocks(operand, rows_axis, &kernel.works));
+  }
+  const double input_factor = FactorOf(a.encoding, Side::kInput, config_);
 
   // Weights as a view over [lead..., k, n]; for constants only the batch strides matter, counted in matrices.
   View b;
-  auto codes = std::make_shared<WeightCodes>();
+  std::shared_ptr<const WeightCodes> codes;
   Parameters parameters(1, n);
   parameters.biases = bias;
   if (constant) {
-    KILN_ASSIGN_OR_RETURN(const ConstantWeights weights, ReadWeights(*weight, config_));
     const Shape& shape = weight->shape();
+    KILN_ASSIGN_OR_RETURN(const ConstantWeights weights,
+                          ConstantWeights::Read(*weight, shape.rank() - (transpose_b ? 1 : 2), config_));
     const int64_t batches = weight->constant().size() / (k * n);
-    codes->batches = batches;
-    codes->rows = k;
-    codes->columns = n;
-    codes->codes.resize(static_cast<size_t>(batches * k * n));
-    for (int64_t i = 0; i < batches; ++i) {
-      for (int64_t r = 0; r < k; ++r) {
-        for (int64_t c = 0; c < n; ++c) {
-          const int64_t element = i * k * n + (transpose_b ? c * k + r : r * n + c);
-          codes->codes[static_cast<size_t>((i * k + r) * n + c)] = weights.Code(element);
-        }
-      }
-    }
+    codes = weights.Codes(batches, 1, k, n, [=](int64_t batch, int64_t, int64_t row, int64_t column) {
+      return batch * k * n + (transpose_b ? column * k + row : row * n + column);
+    });
     // Scales along k or along batches cannot be taken out of the sum.
-    if (weights.scales.size() > 1 && (weights.channel_stride != (transpose_b ? k : 1) || weights.channels != n)) {
+    if (weights.per_channel() && (weights.channel_stride() != (transpose_b ? k : 1) || weights.channels() != n)) {
       return ToHost("weights have scales along something else than output channels");
     }
     for (int64_t c = 0; c < n; ++c) {
       const int64_t first = transpose_b ? c * k : c;
       parameters.scales[static_cast<size_t>(c)] =
-          static_cast<float>(static_cast<double>(a.encoding.scale) * weights.Scale(first) * alpha);
+          static_cast<float>(input_factor * weights.Factor(first) * alpha);
     }
     if (batches > 1 && a.encoding.zero_point != 0) {
       return ToHost("weights that differ between batches need activations without a zero point");
     }
-    FillParameters(*codes, 0, a.encoding.zero_point, &parameters);
+    FillOffsets(*codes, config_.weight_format, 0, a.encoding.zero_point, &parameters);
     std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end() - 2);
-    View batches_view{0, 0, dims, std::vector<int64_t>(dims.size()), {}};
+    View batches_view{0, 0, dims, std::vector<int64_t>(dims.size()), {}, {}};
     int64_t stride = 1;
     for (size_t i = dims.size(); i-- > 0;) {
       batches_view.strides[i] = stride;
@@ -399,25 +361,30 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
     b.strides.insert(b.strides.end(), {0, 0});
   } else {
     KILN_ASSIGN_OR_RETURN(b, ViewOf(weight));
-    KILN_RETURN_IF_ERROR(CheckInput(b, config_));
+    KILN_RETURN_IF_ERROR(CheckOperand(b.encoding, Side::kWeight, config_, "activations that stand as weights"));
     if (a.encoding.zero_point != 0 || b.encoding.zero_point != 0) {
       return ToHost("a product of two activations needs both without a zero point");
     }
-    if (transpose_b) std::swap(b.shape[b.shape.size() - 1], b.shape[b.shape.size() - 2]);
-    if (transpose_b) std::swap(b.strides[b.strides.size() - 1], b.strides[b.strides.size() - 2]);
+    if (transpose_b) {
+      std::vector<int64_t> perm(b.shape.size());
+      std::iota(perm.begin(), perm.end(), int64_t{0});
+      std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+      b = Transposed(b, perm);
+    }
+    KILN_ASSIGN_OR_RETURN(b, WithBlocksAlong(b, b.rank() - 2, &kernel.works));
     std::vector<int64_t> b_shape = lead;
     b_shape.insert(b_shape.end(), {k, n});
     b = Broadcast(b, b_shape);
+    const int64_t bytes = b.encoding.bytes;
     const auto dense = [&] {
-      return k == 1 || n == 1 || b.strides[lead.size()] == 1 || b.strides[lead.size() + 1] == 1;
+      if (b.blocked()) return k == 1 || b.strides[lead.size()] == bytes;
+      return k == 1 || n == 1 || b.strides[lead.size()] == bytes || b.strides[lead.size() + 1] == bytes;
     };
     if (!dense()) {
       KILN_ASSIGN_OR_RETURN(b, Materialise(b, node.name() + " weights", &kernel.works));
     }
-    for (int64_t c = 0; c < n; ++c) {
-      parameters.scales[static_cast<size_t>(c)] =
-          static_cast<float>(static_cast<double>(a.encoding.scale) * b.encoding.scale * alpha);
-    }
+    const double scale = input_factor * FactorOf(b.encoding, Side::kWeight, config_) * alpha;
+    std::fill(parameters.scales.begin(), parameters.scales.end(), static_cast<float>(scale));
   }
   const int parameter_buffer = NewConstant(DescribeGroupName({&node}) + " parameters", parameters.Bytes());
 
@@ -426,6 +393,11 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
   weights_over_rows.shape = std::vector<int64_t>(output.shape.begin(), output.shape.end() - 1);
   weights_over_rows.strides.resize(lead.size());
   weights_over_rows.strides.push_back(0);
+  if (b.blocked()) {
+    weights_over_rows.blocks.strides.resize(lead.size());
+    weights_over_rows.blocks.strides.push_back(0);
+    weights_over_rows.blocks.axis = weights_over_rows.rank();  // gone, as with WithoutLastAxis
+  }
   const View a_rows = WithoutLastAxis(a), out_rows = WithoutLastAxis(output);
   std::vector<View> operand_rows;
   operand_rows.reserve(operands.size());
@@ -435,7 +407,7 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
   std::vector<Loop> pixels, batches;
   for (Loop& loop : LoopsOver(walked, /*keep_last=*/false)) (loop.strides[2] == 0 ? pixels : batches).push_back(loop);
   const auto take = [&](std::vector<Loop>& from) {
-    if (from.empty()) return Loop{1, std::vector<int64_t>(walked.size(), 0)};
+    if (from.empty()) return OneStep(walked.size());
     Loop loop = std::move(from.back());
     from.pop_back();
     return loop;
@@ -458,12 +430,22 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
       (group.bias.empty() && !(gemm && node.operand(2) != nullptr) ? "" : " + bias") + group.chain.text;
 
   for (int64_t index = 0; index < instructions; ++index) {
-    std::vector<int64_t> shift(walked.size(), 0);
+    std::vector<int64_t> shift(walked.size(), 0), scale_shift(walked.size(), 0);
     int64_t left = index;
     for (size_t i = rest.size(); i-- > 0;) {
-      for (size_t s = 0; s < shift.size(); ++s) shift[s] += left % rest[i].count * rest[i].strides[s];
+      for (size_t s = 0; s < shift.size(); ++s) {
+        shift[s] += left % rest[i].count * rest[i].strides[s];
+        scale_shift[s] += left % rest[i].count * rest[i].scale_strides[s];
+      }
       left /= rest[i].count;
     }
+    // A view with its beginning moved to this instruction's share.
+    const auto share = [&](const View& view, size_t s) {
+      View moved = view;
+      moved.offset += shift[s];
+      moved.blocks.offset += scale_shift[s];
+      return moved;
+    };
     Work work;
     Instruction& in = work.instruction;
     in.opcode = Opcode::kMatrix;
@@ -476,40 +458,47 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
     c.input_batch_stride = batch.strides[0];
     c.input_row_stride = y.strides[0];
     c.input_column_stride = x.strides[0];
-    c.pad_code = a.encoding.zero_point;
-    work.input = {a.buffer, a.offset + shift[0]};
+    c.pad_code = IsInteger(a.encoding.element) ? a.encoding.zero_point : 0;
+    c.input_scales = InputScales(a, batch.scale_strides[0], y.scale_strides[0], x.scale_strides[0]);
+    work.input = PlaceOf(share(a, 0));
+    work.input_scales = ScalePlaceOf(share(a, 0));
     if (constant) {
       work.codes = codes;
+      c.weight_scales.present = codes->blocked();
     } else {
       c.weight_layout = WeightLayout::kStrided;
       c.weight_batch_stride = batch.strides[2];
-      c.weight_row_stride = k == 1 ? 1 : b.strides[lead.size()];
-      c.weight_column_stride = n == 1 && k > 1 && b.strides[lead.size()] != 1 ? 1 : b.strides[lead.size() + 1];
-      work.weights = {b.buffer, b.offset + shift[2]};
+      const int64_t bytes = b.encoding.bytes, rows = b.strides[lead.size()];
+      c.weight_row_stride = k == 1 ? bytes : rows;
+      c.weight_column_stride = n == 1 && k > 1 && rows != bytes ? bytes : b.strides[lead.size() + 1];
+      work.weights = PlaceOf(share(b, 2));
+      if (b.blocked()) {
+        c.weight_scales.present = true;
+        c.weight_scales.batch_stride = batch.scale_strides[2];
+        c.weight_scales.column_stride = b.blocks.strides[lead.size() + 1];
+        work.weight_scales = ScalePlaceOf(share(b, 2));
+      }
     }
     work.parameters = {parameter_buffer, 0};
     VectorProgram& v = in.vector;
     v.outer = {c.batch, c.out_height, c.out_width, 1};
     v.length = c.out_channels;
-    const auto outer = [&](size_t s) {
-      return std::array<int64_t, kOuterLoops>{batch.strides[s], y.strides[s], x.strides[s], 0};
+    const auto stream_of = [&](const View& view, size_t s) {
+      Stream stream = StreamOf(view);
+      stream.outer_stride = {batch.strides[s], y.strides[s], x.strides[s], 0};
+      stream.element_stride = view.strides.back();
+      stream.blocks.outer_stride = {batch.scale_strides[s], y.scale_strides[s], x.scale_strides[s], 0};
+      return stream;
     };
     for (size_t i = 0; i < operands.size(); ++i) {
-      Stream stream = StreamOf(operands[i]);
-      stream.outer_stride = outer(3 + i);
-      stream.element_stride = operands[i].strides.back();
-      v.operands.push_back(stream);
-      work.operands.push_back({operands[i].buffer, operands[i].offset + shift[3 + i]});
+      PushOperand(stream_of(operands[i], 3 + i), share(operands[i], 3 + i), &work);
     }
     v.passes = {FinalPass(Source::kAccumulator, {}, group.chain)};
-    v.output = StreamOf(output);
-    v.output.outer_stride = outer(1);
-    v.output.element_stride = output.strides.back();
-    v.quantise = QuantiseOf(output.encoding);
-    work.output = {output.buffer, output.offset + shift[1]};
+    SetOutput(stream_of(output, 1), share(output, 1), &work);
     kernel.works.push_back(std::move(work));
   }
-  views_[group.result] = output;
+  KILN_RETURN_IF_ERROR(Land(output, result, &kernel.works));
+  views_[group.result] = result;
   return kernel;
 }
 

@@ -37,6 +37,7 @@ StatusOr<View> SliceView(const Node& node, const View& x) {
     const auto axis = NormaliseAxis(axes[i], view.rank());
     if (!axis.has_value() || steps[i] == 0) return ToHost("the slice's axes or steps are out of range");
     const SliceRange range = ResolveSlice(view.shape[static_cast<size_t>(*axis)], (*starts)[i], (*ends)[i], steps[i]);
+    if (!CanSlice(view, *axis, range.start, range.step)) return absl::FailedPreconditionError("needs a copy");
     view = Sliced(view, *axis, range.start, range.step, range.count);
   }
   return view;
@@ -78,8 +79,13 @@ StatusOr<View> Lowering::ViewThrough(const Node& node, const View& x) {
     case Op::kIdentity:
     case Op::kDropout:
       return x;
-    case Op::kExpand:
+    case Op::kExpand: {
+      const size_t shift = result->shape().dims().size() - x.shape.size(), axis = static_cast<size_t>(x.blocks.axis);
+      if (x.blocked() && x.shape[axis] != result->shape().dims()[axis + shift]) {
+        return absl::FailedPreconditionError("needs a copy");
+      }
       return Broadcast(x, result->shape().dims());
+    }
     case Op::kSlice:
       return SliceView(node, x);
     default:
@@ -87,15 +93,23 @@ StatusOr<View> Lowering::ViewThrough(const Node& node, const View& x) {
   }
 }
 
+// A value in a format that no unit writes may only be copied from one in the same.
+Status Lowering::CheckWritable(const View& target, const View& source, const Value* result) const {
+  if (target.encoding.foreign == nullptr || source.encoding.SameCodes(target.encoding)) return OkStatus();
+  return ToHost(ForeignReason(result));
+}
+
 Status Lowering::AliasOrCopy(const Node& node, int i, const View& source, Kernel* kernel) {
   const Value* result = node.result(i);
   if (result == nullptr) return OkStatus();
   const Encoding& encoding = EncodingFor(result);
   // Without an annotation of its own a value may stay as the codes that it is.
-  if (source.encoding.SameCodes(encoding) || (encoding.is_float() && encoding.type == ElementType::kFloat32)) {
+  const bool free = encoding.is_float() && encoding.type == ElementType::kFloat32 && encoding.foreign == nullptr;
+  if (source.Holds(encoding) || free) {
     views_[result] = source;
     return OkStatus();
   }
+  if (encoding.foreign != nullptr) return ToHost(ForeignReason(result));
   const View target = ResultView(result);
   KILN_RETURN_IF_ERROR(CopyTo(source, target, &kernel->works));
   views_[result] = target;
@@ -129,9 +143,16 @@ StatusOr<Kernel> Lowering::EmitMove(const Group& group) {
   Kernel kernel =
       NewKernel(group, "vector", fmt::format("{} @{}", node.info().text, node.result()->shape().ToString()));
   auto view = ViewThrough(node, x);
+  if (!view.ok() && view.status().code() == StatusCode::kFailedPrecondition && x.blocked()) {
+    KILN_ASSIGN_OR_RETURN(x, Unblocked(x, &kernel.works));
+    view = ViewThrough(node, x);
+  }
   if (!view.ok() && view.status().code() == StatusCode::kFailedPrecondition) {
     // A reshape of what does not lie in row-major order: written out under its own shape, then renamed.
     const View target = ResultView(node.result());
+    if (target.encoding.foreign != nullptr && !x.encoding.SameCodes(target.encoding)) {
+      return ToHost(ForeignReason(node.result()));
+    }
     if (const auto as_source = Reshaped(target, x.shape)) {
       View to = *as_source;
       to.encoding = target.encoding;
@@ -150,11 +171,20 @@ StatusOr<Kernel> Lowering::EmitMove(const Group& group) {
 
 StatusOr<Kernel> Lowering::EmitSplit(const Group& group) {
   const Node& node = *group.anchor;
-  KILN_ASSIGN_OR_RETURN(const View x, ViewOf(node.operand(0)));
+  KILN_ASSIGN_OR_RETURN(View x, ViewOf(node.operand(0)));
   const auto axis = NormaliseAxis(node.attributes().Int("axis", 0), x.rank());
   if (!axis.has_value()) return ToHost("an axis beyond its rank");
   Kernel kernel = NewKernel(group, "vector", fmt::format("split {}", Shape(x.shape).ToString()));
   int64_t start = 0;
+  bool whole_blocks = true;
+  for (const Value* result : node.results()) {
+    whole_blocks = whole_blocks && CanSlice(x, *axis, start, 1);
+    start += result == nullptr ? 0 : result->shape()[*axis];
+  }
+  if (!whole_blocks) {
+    KILN_ASSIGN_OR_RETURN(x, Unblocked(x, &kernel.works));
+  }
+  start = 0;
   for (int i = 0; i < node.num_results(); ++i) {
     if (node.result(i) == nullptr) return ToHost("a part of the split is not there");
     const int64_t count = node.result(i)->shape()[*axis];
@@ -167,7 +197,7 @@ StatusOr<Kernel> Lowering::EmitSplit(const Group& group) {
 
 StatusOr<Kernel> Lowering::EmitGather(const Group& group) {
   const Node& node = *group.anchor;
-  KILN_ASSIGN_OR_RETURN(const View x, ViewOf(node.operand(0)));
+  KILN_ASSIGN_OR_RETURN(View x, ViewOf(node.operand(0)));
   auto indices = IntsOf(node.operand(1));
   if (!indices.has_value()) return ToHost("the gather's indices are not constant");
   const int index_rank = node.operand(1)->shape().rank();
@@ -181,6 +211,9 @@ StatusOr<Kernel> Lowering::EmitGather(const Group& group) {
     }
   }
   Kernel kernel = NewKernel(group, "vector", fmt::format("gather {} of {}", indices->size(), size));
+  if (x.blocked() && x.blocks.axis == *axis) {
+    KILN_ASSIGN_OR_RETURN(x, Unblocked(x, &kernel.works));
+  }
   const int64_t count = std::ssize(*indices);
   const int64_t step = count > 1 ? (*indices)[1] - (*indices)[0] : 1;
   bool even = true;
@@ -191,16 +224,21 @@ StatusOr<Kernel> Lowering::EmitGather(const Group& group) {
     if (index_rank == 0) {
       view.shape.erase(view.shape.begin() + *axis);
       view.strides.erase(view.strides.begin() + *axis);
+      if (view.blocked()) view.blocks.strides.erase(view.blocks.strides.begin() + *axis);
+      if (*axis < view.blocks.axis) --view.blocks.axis;
     }
     KILN_RETURN_IF_ERROR(AliasOrCopy(node, 0, view, &kernel));
     return kernel;
   }
   if (count > kMaxPieces) return ToHost(fmt::format("a gather of {} places", count));
   const View target = ResultView(node.result());
+  KILN_RETURN_IF_ERROR(CheckWritable(target, x, node.result()));
+  const View landing = target.blocks.axis == *axis ? Landing(target, -1) : target;
   for (int64_t i = 0; i < count; ++i) {
     KILN_RETURN_IF_ERROR(CopyTo(Sliced(x, *axis, (*indices)[static_cast<size_t>(i)], 1, 1),
-                                Sliced(target, *axis, i, 1, 1), &kernel.works));
+                                Sliced(landing, *axis, i, 1, 1), &kernel.works));
   }
+  KILN_RETURN_IF_ERROR(Land(landing, target, &kernel.works));
   views_[node.result()] = target;
   return kernel;
 }
@@ -212,16 +250,25 @@ StatusOr<Kernel> Lowering::EmitConcat(const Group& group) {
   if (!axis.has_value()) return ToHost("an axis beyond its rank");
   Kernel kernel = NewKernel(group, "vector", fmt::format("concat @{}", node.result()->shape().ToString()));
   int64_t start = 0;
+  bool whole_blocks = true;
+  for (const Value* operand : node.operands()) {
+    whole_blocks = whole_blocks && CanSlice(target, *axis, start, 1);
+    start += operand->shape()[*axis];
+  }
+  const View landing = whole_blocks ? target : Landing(target, -1);
+  start = 0;
   for (const Value* operand : node.operands()) {
     const int64_t count = operand->shape()[*axis];
     if (operand->shape().NumElements() > 0) {
       KILN_ASSIGN_OR_RETURN(const View from, ViewOf(operand));
-      const View to = Sliced(target, *axis, start, 1, count);
+      KILN_RETURN_IF_ERROR(CheckWritable(target, from, node.result()));
+      const View to = Sliced(landing, *axis, start, 1, count);
       // Most producers have written here already.
       if (!SamePlaces(from, to)) KILN_RETURN_IF_ERROR(CopyTo(from, to, &kernel.works));
     }
     start += count;
   }
+  KILN_RETURN_IF_ERROR(Land(landing, target, &kernel.works));
   views_[node.result()] = target;
   return kernel;
 }
@@ -258,10 +305,11 @@ StatusOr<Kernel> Lowering::EmitPad(const Group& group) {
     after[static_cast<size_t>(*axis)] = (*pads)[i + axes.size()];
     if ((*pads)[i] < 0 || (*pads)[i + axes.size()] < 0) return ToHost("pads below zero");
   }
-  const View target = ResultView(node.result());
+  const View target = ResultView(node.result()), landing = Landing(target, -1);
+  if (target.encoding.foreign != nullptr) return ToHost(ForeignReason(node.result()));
   Kernel kernel = NewKernel(group, "vector", fmt::format("pad @{}", node.result()->shape().ToString()));
   // Slabs that do not overlap: whole along later axes, the inside along earlier ones.
-  View inside = target;
+  View inside = landing;
   for (int axis = 0; axis < target.rank(); ++axis) {
     const size_t a = static_cast<size_t>(axis);
     for (const auto& [start, count] : {std::pair{int64_t{0}, before[a]}, {before[a] + x.shape[a], after[a]}}) {
@@ -275,6 +323,7 @@ StatusOr<Kernel> Lowering::EmitPad(const Group& group) {
     inside = Sliced(inside, axis, before[a], 1, x.shape[a]);
   }
   KILN_RETURN_IF_ERROR(CopyTo(x, inside, &kernel.works));
+  KILN_RETURN_IF_ERROR(Land(landing, target, &kernel.works));
   views_[node.result()] = target;
   return kernel;
 }
@@ -282,11 +331,13 @@ StatusOr<Kernel> Lowering::EmitPad(const Group& group) {
 StatusOr<Kernel> Lowering::EmitRearrangement(const Group& group) {
   const Node& node = *group.anchor;
   const Attributes& attributes = node.attributes();
-  KILN_ASSIGN_OR_RETURN(const View x, ViewOf(node.operand(0)));
-  const View target = ResultView(node.result());
+  KILN_ASSIGN_OR_RETURN(View x, ViewOf(node.operand(0)));
+  const View whole = ResultView(node.result()), target = Landing(whole, -1);
+  KILN_RETURN_IF_ERROR(CheckWritable(whole, x, node.result()));
   Kernel kernel = NewKernel(
       group, "vector",
       fmt::format("{} {} -> {}", node.info().text, Shape(x.shape).ToString(), node.result()->shape().ToString()));
+  KILN_ASSIGN_OR_RETURN(x, Unblocked(x, &kernel.works));
   if (target.elements() == 0) return ToHost("a tensor without elements");
   if (node.op() == Op::kTile || node.op() == Op::kResize) {
     if (target.rank() != x.rank()) return ToHost("a change of rank");
@@ -339,7 +390,8 @@ StatusOr<Kernel> Lowering::EmitRearrangement(const Group& group) {
     const View& wide_view = *wide_split;
     KILN_RETURN_IF_ERROR(CopyTo(to_space ? deep_view : wide_view, to_space ? wide_view : deep_view, &kernel.works));
   }
-  views_[node.result()] = target;
+  KILN_RETURN_IF_ERROR(Land(target, whole, &kernel.works));
+  views_[node.result()] = whole;
   return kernel;
 }
 

@@ -49,6 +49,7 @@ void SetLoops(const Nest& nest, std::span<const int> slots, VectorProgram* v) {
   const auto set = [&](Stream& stream, size_t s) {
     for (size_t i = 0; i < nest.outer.size(); ++i) {
       stream.outer_stride[static_cast<size_t>(slots[i])] = nest.outer[i].strides[s];
+      stream.blocks.outer_stride[static_cast<size_t>(slots[i])] = nest.outer[i].scale_strides[s];
     }
     stream.element_stride = nest.inner.strides[s];
   };
@@ -69,14 +70,23 @@ void AppendWorks(const Nest& nest, const VectorProgram& program, const std::vect
     work.instruction.opcode = Opcode::kVector;
     work.instruction.vector = program;
     work.orders_timed = true;
-    std::vector<int64_t> shift(views.size(), 0);
+    std::vector<View> shares;
+    shares.reserve(views.size());
+    for (const View* view : views) shares.push_back(*view);
     int64_t left = index;
     for (const Loop& loop : nest.unrolled) {
-      for (size_t s = 0; s < shift.size(); ++s) shift[s] += left % loop.count * loop.strides[s];
+      for (size_t s = 0; s < shares.size(); ++s) {
+        shares[s].offset += left % loop.count * loop.strides[s];
+        shares[s].blocks.offset += left % loop.count * loop.scale_strides[s];
+      }
       left /= loop.count;
     }
-    work.output = {views[0]->buffer, views[0]->offset + shift[0]};
-    for (size_t i = 1; i < views.size(); ++i) work.operands.push_back({views[i]->buffer, views[i]->offset + shift[i]});
+    work.output = PlaceOf(shares[0]);
+    work.output_scales = ScalePlaceOf(shares[0]);
+    for (size_t i = 1; i < shares.size(); ++i) {
+      work.operands.push_back(PlaceOf(shares[i]));
+      work.operand_scales.push_back(ScalePlaceOf(shares[i]));
+    }
     works->push_back(std::move(work));
   }
 }
@@ -127,15 +137,34 @@ Stream StreamOf(const View& view) {
     stream.scale = view.encoding.scale;
     stream.zero_point = view.encoding.zero_point;
   }
+  stream.blocks.present = view.blocked();
   return stream;
 }
 
 QuantiseOut QuantiseOf(const Encoding& encoding) {
-  if (encoding.is_float()) return {};
+  if (encoding.is_float() || encoding.blocked()) return {};
+  if (IsCode(encoding.element)) return {InverseScale(encoding.scale), 0, 0, 0};
   return {InverseScale(encoding.scale), encoding.zero_point, encoding.low, encoding.high};
 }
 
 Place PlaceOf(const View& view) { return {view.buffer, view.offset}; }
+
+Place ScalePlaceOf(const View& view) {
+  return view.blocked() ? Place{view.blocks.buffer, view.blocks.offset} : Place{};
+}
+
+void PushOperand(const Stream& stream, const View& view, Work* work) {
+  work->instruction.vector.operands.push_back(stream);
+  work->operands.push_back(PlaceOf(view));
+  work->operand_scales.push_back(ScalePlaceOf(view));
+}
+
+void SetOutput(const Stream& stream, const View& view, Work* work) {
+  work->instruction.vector.output = stream;
+  work->instruction.vector.quantise = QuantiseOf(view.encoding);
+  work->output = PlaceOf(view);
+  work->output_scales = ScalePlaceOf(view);
+}
 
 std::vector<int64_t> NhwcFrom(bool nhwc) {
   return nhwc ? std::vector<int64_t>{0, 1, 2, 3} : std::vector<int64_t>{0, 2, 3, 1};
@@ -150,22 +179,28 @@ Pass Lowering::FinalPass(Source source, std::vector<Stage> stages, const Chain& 
   return pass;
 }
 
-StatusOr<std::vector<View>> Lowering::ChainOperands(const Chain& chain, const View& output) {
+StatusOr<std::vector<View>> Lowering::ChainOperands(const Chain& chain, const View& output, std::vector<Work>* works) {
   std::vector<View> views;
   for (const Value* value : chain.operands) {
     KILN_ASSIGN_OR_RETURN(View view, ViewOf(value));
-    views.push_back(Broadcast(view, output.shape));
+    KILN_ASSIGN_OR_RETURN(view, BroadcastTo(view, output.shape, works));
+    views.push_back(std::move(view));
   }
   return views;
 }
 
-Status Lowering::EmitVector(const VectorSpec& spec, std::vector<Work>* works) const {
-  if (spec.output.elements() == 0) return ToHost("a tensor without elements");
+StatusOr<View> Lowering::BroadcastTo(const View& view, const std::vector<int64_t>& shape, std::vector<Work>* works) {
+  if (!view.blocked()) return Broadcast(view, shape);
+  const size_t shift = shape.size() - view.shape.size(), axis = static_cast<size_t>(view.blocks.axis);
+  if (view.shape[axis] == shape[axis + shift]) return Broadcast(view, shape);
+  KILN_ASSIGN_OR_RETURN(const View plain, Unblocked(view, works));
+  return Broadcast(plain, shape);
+}
+
+// Any loop may run along the words; the cheapest does. With rows_are_last_axis it is the last axis.
+Status Lowering::EmitNest(const VectorSpec& spec, std::vector<Work>* works) const {
   std::vector<const View*> views = {&spec.output};
   for (const View& operand : spec.operands) views.push_back(&operand);
-  for (const View* view : views) {
-    if (view->encoding.type != ElementType::kFloat32) return ToHost("integers that must be copied");
-  }
   VectorProgram program;
   program.passes = spec.passes;
   program.output = StreamOf(spec.output);
@@ -173,8 +208,7 @@ Status Lowering::EmitVector(const VectorSpec& spec, std::vector<Work>* works) co
   for (const View& operand : spec.operands) program.operands.push_back(StreamOf(operand));
 
   std::vector<Loop> loops = LoopsOver(views, spec.rows_are_last_axis);
-  if (loops.empty()) loops.push_back({1, std::vector<int64_t>(views.size(), 0)});
-  // Any loop may run along the words; the cheapest does.
+  if (loops.empty()) loops.push_back(OneStep(views.size()));
   Nest best;
   int64_t best_cycles = std::numeric_limits<int64_t>::max();
   for (size_t inner = spec.rows_are_last_axis ? loops.size() - 1 : 0; inner < loops.size(); ++inner) {
@@ -200,30 +234,88 @@ Status Lowering::EmitVector(const VectorSpec& spec, std::vector<Work>* works) co
   return OkStatus();
 }
 
-Status Lowering::CopyTo(const View& from, const View& to, std::vector<Work>* works) const {
+Status Lowering::EmitVector(VectorSpec spec, std::vector<Work>* works) {
+  if (spec.output.elements() == 0) return ToHost("a tensor without elements");
+  std::vector<View*> views = {&spec.output};
+  for (View& operand : spec.operands) views.push_back(&operand);
+  int axis = spec.rows_are_last_axis ? spec.output.rank() - 1 : -1;
+  bool blocked = false;
+  for (const View* view : views) {
+    if (view->encoding.type != ElementType::kFloat32) return ToHost("integers that must be copied");
+    blocked = blocked || view->blocked();
+    if (axis < 0 && view->blocked()) axis = view->blocks.axis;
+  }
+  if (!blocked) return EmitNest(spec, works);
+  // Words lie along the block scales of the output, or where it has none of the first operand; all others are copied.
+  const View target = spec.output, landing = Landing(target, axis);
+  spec.output = landing;
+  for (View& operand : spec.operands) {
+    KILN_ASSIGN_OR_RETURN(operand, AlongBlocks(operand, axis, works));
+  }
+  if (!spec.rows_are_last_axis) {
+    for (View* view : views) *view = AxisLast(*view, axis);
+    spec.rows_are_last_axis = true;
+  }
+  KILN_RETURN_IF_ERROR(EmitNest(spec, works));
+  return Land(landing, target, works);
+}
+
+Status Lowering::CopyTo(const View& from, const View& to, std::vector<Work>* works) {
   VectorSpec spec;
   spec.output = to;
   spec.operands = {from};
   spec.passes = {FinalPass(Source::kOperand0, {}, {})};
-  return EmitVector(spec, works);
+  return EmitVector(std::move(spec), works);
 }
 
 StatusOr<View> Lowering::Materialise(const View& view, const std::string& name, std::vector<Work>* works) {
-  const int64_t bytes = view.elements() * BytesOf(view.encoding.element);
-  View dense = DenseView(NewBuffer(name, bytes), Shape(view.shape), view.encoding);
+  Encoding encoding = view.encoding;
+  encoding.block_axis = view.blocks.axis;
+  View dense = NewView(name, Shape(view.shape), encoding);
   KILN_RETURN_IF_ERROR(CopyTo(view, dense, works));
   return dense;
+}
+
+StatusOr<View> Lowering::Unblocked(const View& view, std::vector<Work>* works) {
+  if (!view.blocked()) return view;
+  View plain = NewView("unblocked", Shape(view.shape), VectorEncoding(config_));
+  KILN_RETURN_IF_ERROR(CopyTo(view, plain, works));
+  return plain;
+}
+
+StatusOr<View> Lowering::AlongBlocks(const View& view, int axis, std::vector<Work>* works) {
+  return view.blocked() && view.blocks.axis != axis ? Unblocked(view, works) : view;
+}
+
+StatusOr<View> Lowering::WithBlocksAlong(const View& view, int axis, std::vector<Work>* works) {
+  if (!view.blocked() || view.blocks.axis == axis) return view;
+  KILN_ASSIGN_OR_RETURN(const View plain, Unblocked(view, works));
+  Encoding encoding = view.encoding;
+  encoding.block_axis = axis;
+  View blocked = NewView("blocked anew", Shape(view.shape), encoding);
+  KILN_RETURN_IF_ERROR(CopyTo(plain, blocked, works));
+  return blocked;
+}
+
+View Lowering::Landing(const View& target, int axis) {
+  if (!target.blocked() || target.blocks.axis == axis) return target;
+  return NewView("to be blocked", Shape(target.shape), VectorEncoding(config_));
+}
+
+Status Lowering::Land(const View& landing, const View& target, std::vector<Work>* works) {
+  return landing.blocked() == target.blocked() ? OkStatus() : CopyTo(landing, target, works);
 }
 
 StatusOr<Kernel> Lowering::EmitElementwise(const Group& group) {
   VectorSpec spec;
   spec.output = ResultView(group.result);
   KILN_ASSIGN_OR_RETURN(const View base, ViewOf(group.base));
-  spec.operands = {Broadcast(base, spec.output.shape)};
-  KILN_ASSIGN_OR_RETURN(std::vector<View> others, ChainOperands(group.chain, spec.output));
+  Kernel kernel = NewKernel(group, "vector", group.chain.text.substr(3) + " @" + ShapeText(spec.output.shape));
+  KILN_ASSIGN_OR_RETURN(const View first, BroadcastTo(base, spec.output.shape, &kernel.works));
+  spec.operands = {first};
+  KILN_ASSIGN_OR_RETURN(std::vector<View> others, ChainOperands(group.chain, spec.output, &kernel.works));
   spec.operands.insert(spec.operands.end(), others.begin(), others.end());
   spec.passes = {FinalPass(Source::kOperand0, {}, group.chain)};
-  Kernel kernel = NewKernel(group, "vector", group.chain.text.substr(3) + " @" + ShapeText(spec.output.shape));
   KILN_RETURN_IF_ERROR(EmitVector(spec, &kernel.works));
   views_[group.result] = spec.output;
   return kernel;
@@ -250,12 +342,15 @@ StatusOr<Kernel> Lowering::EmitPool(const Group& group) {
     if (axis.dilation > axis.input) return ToHost("a dilation larger than the image");
   }
   const std::vector<int64_t> to_nhwc = NhwcFrom(g.nhwc);
+  std::string operation =
+      fmt::format("{} pool {}x{} /{} @{}x{}x{}", max ? "max" : "average", g.axes[0].kernel, g.axes[1].kernel,
+                  g.axes[0].stride, g.axes[0].output, g.axes[1].output, g.channels);
+  Kernel kernel = NewKernel(group, "vector", operation + group.chain.text);
   KILN_ASSIGN_OR_RETURN(View input, ViewOf(node.operand(0)));
-  input = Transposed(input, to_nhwc);
+  KILN_ASSIGN_OR_RETURN(input, AlongBlocks(Transposed(input, to_nhwc), 3, &kernel.works));
   const View result = ResultView(group.result);
-  KILN_ASSIGN_OR_RETURN(std::vector<View> operands, ChainOperands(group.chain, result));
-  View output = Transposed(result, to_nhwc);
-  output.encoding = result.encoding;
+  KILN_ASSIGN_OR_RETURN(std::vector<View> operands, ChainOperands(group.chain, result, &kernel.works));
+  const View target = Transposed(result, to_nhwc), output = Landing(target, 3);
 
   Work work;
   work.instruction.opcode = Opcode::kVector;
@@ -270,24 +365,22 @@ StatusOr<Kernel> Lowering::EmitPool(const Group& group) {
     Stream s = StreamOf(view);
     s.outer_stride = {view.strides[0], windowed ? 0 : view.strides[1], windowed ? 0 : view.strides[2], 0};
     s.element_stride = view.strides[3];
+    if (!view.blocked()) return s;
+    const std::vector<int64_t>& scales = view.blocks.strides;
+    s.blocks.outer_stride = {scales[0], windowed ? 0 : scales[1], windowed ? 0 : scales[2], 0};
+    s.blocks.row_stride = windowed ? scales[1] : 0;
+    s.blocks.column_stride = windowed ? scales[2] : 0;
     return s;
   };
-  v.operands.push_back(stream(input, true));
-  work.operands.push_back(PlaceOf(input));
+  PushOperand(stream(input, true), input, &work);
   for (View& operand : operands) {
-    operand = Transposed(operand, to_nhwc);
-    v.operands.push_back(stream(operand, false));
-    work.operands.push_back(PlaceOf(operand));
+    KILN_ASSIGN_OR_RETURN(operand, AlongBlocks(Transposed(operand, to_nhwc), 3, &kernel.works));
+    PushOperand(stream(operand, false), operand, &work);
   }
   v.passes = {FinalPass(Source::kOperand0, {}, group.chain)};
-  v.output = stream(output, false);
-  v.quantise = QuantiseOf(output.encoding);
-  work.output = PlaceOf(output);
-  std::string operation =
-      fmt::format("{} pool {}x{} /{} @{}x{}x{}", max ? "max" : "average", g.axes[0].kernel, g.axes[1].kernel,
-                  g.axes[0].stride, g.axes[0].output, g.axes[1].output, g.channels);
-  Kernel kernel = NewKernel(group, "vector", operation + group.chain.text);
+  SetOutput(stream(output, false), output, &work);
   kernel.works.push_back(std::move(work));
+  KILN_RETURN_IF_ERROR(Land(output, target, &kernel.works));
   views_[group.result] = result;
   return kernel;
 }
@@ -295,7 +388,7 @@ StatusOr<Kernel> Lowering::EmitPool(const Group& group) {
 // A reduction is a pool whose window is everything that is reduced; what stays are batches, a free loop and the words.
 StatusOr<Kernel> Lowering::EmitReduce(const Group& group) {
   const Node& node = *group.anchor;
-  KILN_ASSIGN_OR_RETURN(const View input, ViewOf(node.operand(0)));
+  KILN_ASSIGN_OR_RETURN(View input, ViewOf(node.operand(0)));
   const int rank = input.rank();
   std::vector<int64_t> axes = node.attributes().Ints("axes");
   if (node.operand(1) != nullptr) {
@@ -311,8 +404,15 @@ StatusOr<Kernel> Lowering::EmitReduce(const Group& group) {
     reduced[static_cast<size_t>(*normal)] = true;
   }
   // Views of what stays and of what goes.
-  const View result = ResultView(group.result);
-  KILN_ASSIGN_OR_RETURN(std::vector<View> others, ChainOperands(group.chain, result));
+  const View target = ResultView(group.result), result = Landing(target, -1);
+  Kernel kernel = NewKernel(group, "vector",
+                            fmt::format("{} {} -> {}{}", node.info().text, ShapeText(input.shape),
+                                        ShapeText(result.shape), group.chain.text));
+  KILN_ASSIGN_OR_RETURN(input, Unblocked(input, &kernel.works));
+  KILN_ASSIGN_OR_RETURN(std::vector<View> others, ChainOperands(group.chain, result, &kernel.works));
+  for (View& other : others) {
+    KILN_ASSIGN_OR_RETURN(other, Unblocked(other, &kernel.works));
+  }
   const bool keep = node.attributes().Int("keepdims", 1) != 0;
   const auto without = [&](const View& view, bool has_reduced_axes) {
     View out = view;
@@ -346,9 +446,9 @@ StatusOr<Kernel> Lowering::EmitReduce(const Group& group) {
   const View* gone_views[] = {&gone};
   std::vector<Loop> window = LoopsOver(gone_views, false);
   if (window.size() > 2) return ToHost("a reduction over axes that do not lie together");
-  while (window.size() < 2) window.insert(window.begin(), Loop{1, {0}});
+  while (window.size() < 2) window.insert(window.begin(), OneStep(1));
   std::vector<Loop> loops = LoopsOver(views, false);
-  if (loops.empty()) loops.push_back({1, std::vector<int64_t>(views.size(), 0)});
+  if (loops.empty()) loops.push_back(OneStep(views.size()));
 
   VectorProgram program;
   program.output = StreamOf(stores[0]);
@@ -380,11 +480,9 @@ StatusOr<Kernel> Lowering::EmitReduce(const Group& group) {
   if (InstructionsOf(best) > kMaxInstructionsPerKernel) {
     return ToHost(fmt::format("needs {} vector instructions", InstructionsOf(best)));
   }
-  Kernel kernel = NewKernel(group, "vector",
-                            fmt::format("{} {} -> {}{}", node.info().text, ShapeText(input.shape),
-                                        ShapeText(result.shape), group.chain.text));
   AppendWorks(best, best_program, views, &kernel.works);
-  views_[group.result] = result;
+  KILN_RETURN_IF_ERROR(Land(result, target, &kernel.works));
+  views_[group.result] = target;
   return kernel;
 }
 
@@ -400,7 +498,9 @@ StatusOr<Kernel> Lowering::EmitSoftmax(const Group& group) {
   VectorSpec spec;
   spec.output = AxisLast(result, *axis);
   spec.operands = {AxisLast(input, *axis)};
-  KILN_ASSIGN_OR_RETURN(std::vector<View> others, ChainOperands(group.chain, result));
+  Kernel kernel =
+      NewKernel(group, "vector", fmt::format("{} {}{}", node.info().text, ShapeText(input.shape), group.chain.text));
+  KILN_ASSIGN_OR_RETURN(std::vector<View> others, ChainOperands(group.chain, result, &kernel.works));
   for (const View& other : others) spec.operands.push_back(AxisLast(other, *axis));
   spec.rows_are_last_axis = true;
 
@@ -422,8 +522,6 @@ StatusOr<Kernel> Lowering::EmitSoftmax(const Group& group) {
                 : std::vector<Stage>{WithScalar(StageOp::kMultiply, 1)};
   if (config_.vector_stages < 2) return ToHost("the vector unit has fewer than 2 stages");
   spec.passes = {maximum, sum, FinalPass(Source::kRowBuffer, last, group.chain)};
-  Kernel kernel =
-      NewKernel(group, "vector", fmt::format("{} {}{}", node.info().text, ShapeText(input.shape), group.chain.text));
   KILN_RETURN_IF_ERROR(EmitVector(spec, &kernel.works));
   views_[group.result] = result;
   return kernel;
@@ -447,9 +545,16 @@ StatusOr<Kernel> Lowering::EmitLayerNorm(const Group& group) {
   // Normalised axes as one.
   std::vector<int64_t> rows(input.shape.begin(), input.shape.begin() + *axis);
   rows.push_back(length);
+  Kernel kernel = NewKernel(group, "vector", fmt::format("layer norm {}{}", ShapeText(input.shape), group.chain.text));
   const View result = ResultView(group.result);
+  // Block scales can stay where their axis is the one that is normalised.
+  View written = result;
+  if (*axis != input.rank() - 1) {
+    KILN_ASSIGN_OR_RETURN(input, Unblocked(input, &kernel.works));
+    written = Landing(result, -1);
+  }
   const auto source = Reshaped(input, rows);
-  const auto target = Reshaped(result, rows);
+  const auto target = Reshaped(written, rows);
   if (!source.has_value() || !target.has_value()) return ToHost("normalised axes that do not lie together");
   VectorSpec spec;
   spec.output = *target;
@@ -486,8 +591,8 @@ StatusOr<Kernel> Lowering::EmitLayerNorm(const Group& group) {
       mean, variance,
       FinalPass(Source::kRowBuffer, {WithScalar(StageOp::kSubtract, 0), WithScalar(StageOp::kMultiply, 1), affine},
                 group.chain)};
-  Kernel kernel = NewKernel(group, "vector", fmt::format("layer norm {}{}", ShapeText(input.shape), group.chain.text));
   KILN_RETURN_IF_ERROR(EmitVector(spec, &kernel.works));
+  KILN_RETURN_IF_ERROR(Land(written, result, &kernel.works));
   views_[group.result] = result;
   return kernel;
 }

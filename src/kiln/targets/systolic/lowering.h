@@ -49,6 +49,7 @@ class Lowering {
 
   // Emission. Unimplemented sends the group to the host with the message as reason; other errors are the user's.
   Status Emit(const Group& group);
+  StatusOr<Kernel> EmitKernel(const Group& group);
   StatusOr<Kernel> EmitMatrix(const Group& group);
   StatusOr<Kernel> EmitConvolution(const Group& group);
   StatusOr<Kernel> EmitProduct(const Group& group);
@@ -67,15 +68,29 @@ class Lowering {
   // Result i of the node stands where `source` says, as itself or, when codes differ, as a copy.
   Status AliasOrCopy(const Node& node, int i, const View& source, Kernel* kernel);
   StatusOr<View> ViewThrough(const Node& node, const View& x);  // Transpose, Reshape, Slice, Expand, ...
+  Status CheckWritable(const View& target, const View& source, const Value* result) const;
+  std::string ForeignReason(const Value* value) const;
   Status AddHostNode(const Group& group);
   Status FlushHost();
 
   // Vector instructions (lower_vector.cc).
-  Status EmitVector(const VectorSpec& spec, std::vector<Work>* works) const;
-  Status CopyTo(const View& from, const View& to, std::vector<Work>* works) const;
+  Status EmitVector(VectorSpec spec, std::vector<Work>* works);
+  Status EmitNest(const VectorSpec& spec, std::vector<Work>* works) const;
+  Status CopyTo(const View& from, const View& to, std::vector<Work>* works);
   StatusOr<View> Materialise(const View& view, const std::string& name, std::vector<Work>* works);
+  // Block scales can be walked along their own axis only, and written whole. Elsewhere a copy in the vector format
+  // stands in for the view: made now (Unblocked), or to be written and then copied to its target (Landing).
+  StatusOr<View> Unblocked(const View& view, std::vector<Work>* works);
+  StatusOr<View> AlongBlocks(const View& view, int axis, std::vector<Work>* works);  // unblocked unless along `axis`
+  // With other blocks, along `axis`: read in the vector format and quantised anew. As it is without block scales.
+  StatusOr<View> WithBlocksAlong(const View& view, int axis, std::vector<Work>* works);
+  View Landing(const View& target, int axis);
+  Status Land(const View& landing, const View& target, std::vector<Work>* works);
+  View NewView(const std::string& name, const Shape& shape, const Encoding& encoding);
   Pass FinalPass(Source source, std::vector<Stage> stages, const Chain& chain) const;
-  StatusOr<std::vector<View>> ChainOperands(const Chain& chain, const View& output);
+  StatusOr<View> BroadcastTo(const View& view, const std::vector<int64_t>& shape, std::vector<Work>* works);
+  // Operands of the chain under the shape of `output`; what must be copied for that goes to `works`.
+  StatusOr<std::vector<View>> ChainOperands(const Chain& chain, const View& output, std::vector<Work>* works);
 
   // Values.
   int NewBuffer(std::string name, int64_t bytes);
@@ -103,6 +118,10 @@ class Lowering {
 Stream StreamOf(const View& view);
 QuantiseOut QuantiseOf(const Encoding& encoding);
 Place PlaceOf(const View& view);
+Place ScalePlaceOf(const View& view);  // of its block scales
+// An operand of the work's vector program, or its output, standing where `view` begins.
+void PushOperand(const Stream& stream, const View& view, Work* work);
+void SetOutput(const Stream& stream, const View& view, Work* work);
 std::vector<int64_t> NhwcFrom(bool nhwc);  // permutation of axes to NHWC
 
 // The nodes' names joined by '+'.

@@ -8,11 +8,18 @@ namespace kiln::systolic {
 namespace {
 
 std::string PrintBinding(std::string_view kind, const Binding& b) {
-  constexpr std::string_view kElements[] = {"i8", "u8", "i16", "i32", "f32"};
-  std::string out =
-      fmt::format("{} '{}' {} {} @{:#x} {} strides [{}]", kind, b.name, NameOf(b.type), b.shape.ToString(), b.base,
-                  kElements[static_cast<size_t>(b.element)], fmt::join(b.strides, ","));
-  if (b.holds_codes()) out += fmt::format(" scale {} zero {} in [{}, {}]", b.scale, b.zero_point, b.low, b.high);
+  constexpr std::string_view kNames[] = {"i8", "u8", "i16", "i32", "f32"};
+  const Encoding& e = b.encoding;
+  const std::string held = e.element <= Element::kFloat32 ? std::string(kNames[static_cast<size_t>(e.element)]) : e.format.name;
+  std::string out = fmt::format("{} '{}' {} {} @{:#x} {} strides [{}]", kind, b.name, NameOf(b.type()),
+                                b.shape.ToString(), b.base, held, fmt::join(b.strides, ","));
+  if (b.holds_codes()) out += fmt::format(" scale {}", e.scale);
+  if (b.holds_codes() && IsInteger(e.element)) out += fmt::format(" zero {} in [{}, {}]", e.zero_point, e.low, e.high);
+  if (e.blocked()) {
+    out += fmt::format(" {} scales of {} along axis {} @{:#x}", e.scale_format.name, e.block_size, b.scale_axis,
+                       b.scale_base);
+  }
+  if (e.foreign != nullptr) out += fmt::format(" rounded to {}", e.foreign->type.format.name);
   return out + "\n";
 }
 

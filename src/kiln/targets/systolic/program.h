@@ -14,22 +14,25 @@
 #include "kiln/targets/interface/program.h"
 #include "kiln/targets/systolic/config.h"
 #include "kiln/targets/systolic/isa.h"
+#include "kiln/targets/systolic/view.h"
 
 namespace kiln::systolic {
 
 // A tensor where the machine's memory meets the outside: a graph input or output, an operand or result of a host step.
 struct Binding {
   std::string name;  // of the graph's value
-  // Outside. Integers and booleans are held as int32, floats other than fp32 are rounded to it; neither has a scale.
-  ElementType type = ElementType::kFloat32;
-  Shape shape;                          // outside; dimension 0 is of one image
-  uint64_t base = 0;                    // address of element (0, ..., 0)
-  std::vector<int64_t> strides;         // bytes, one an axis of `shape`
-  Element element = Element::kFloat32;  // in memory
-  float scale = 1;                      // value = scale * (code - zero_point); kFloat32: unused
-  int32_t zero_point = 0;
-  int32_t low = 0, high = 0;  // codes saturate here
-  bool holds_codes() const { return element != Element::kFloat32 && type == ElementType::kFloat32; }
+  Shape shape;                  // outside; dimension 0 is of one image
+  uint64_t base = 0;            // address of element (0, ..., 0)
+  std::vector<int64_t> strides;  // bytes, one an axis of `shape`
+  // In memory. Integers and booleans outside are held as int32, floats other than fp32 are rounded to it; neither has a
+  // scale.
+  Encoding encoding;
+  int scale_axis = -1;  // of block scales
+  uint64_t scale_base = 0;
+  std::vector<int64_t> scale_strides;  // as BlockView's
+
+  ElementType type() const { return encoding.type; }
+  bool holds_codes() const { return !encoding.is_float() && type() == ElementType::kFloat32; }
 };
 
 // Nodes that the host runs in one go, in fp32: inputs are read from the machine's memory and turned into values, the

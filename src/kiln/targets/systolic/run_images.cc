@@ -33,9 +33,9 @@ Status CheckInputs(const SystolicProgram& program, const Batch& batch) {
     const Binding& binding = program.inputs()[i];
     const Tensor& tensor = batch.inputs[i];
     const std::string place = "input '" + binding.name + "'";
-    if (tensor.type() != binding.type) {
+    if (tensor.type() != binding.type()) {
       return ErrorAt("", place, "is given as " + std::string(NameOf(tensor.type())),
-                     "the network takes " + std::string(NameOf(binding.type)));
+                     "the network takes " + std::string(NameOf(binding.type())));
     }
     const Shape wanted = BatchShape(binding.shape, batch.images());
     if (!(tensor.shape() == wanted)) {

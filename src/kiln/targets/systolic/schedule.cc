@@ -178,6 +178,7 @@ bool PacksTaps(const Instruction& instruction, const Config& config) {
   const int64_t by_channels = c.taps() * CeilDivide(c.channels, config.array_rows);
   const int64_t by_taps = CeilDivide(int64_t{c.taps()} * c.channels, config.array_rows);
   return instruction.opcode == Opcode::kMatrix && c.weight_layout == WeightLayout::kTiled &&
+         !c.input_scales.present && !c.weight_scales.present &&  // which lie along channels
          (by_taps < by_channels || WordsOfOnePosition(instruction, config) > config.input_buffer_words);
 }
 
@@ -233,7 +234,9 @@ std::vector<Tiling> TilingsOf(const Instruction& instruction, const Config& conf
           continue;
         }
         const int64_t most_columns = config.accumulation_buffer_words / (int64_t{height} * width);
+        const int32_t together = DrainColumns(instruction.vector, config);
         for (int32_t columns : EvenCuts(g.column_tiles, most_columns)) {
+          if (columns % together != 0 && columns != g.column_tiles) continue;
           t.columns_per_block = columns;
           const int64_t tiles_of_block = int64_t{g.row_tiles()} * columns;
           for (int32_t groups : Amounts(g.groups, config.input_buffer_words / words)) {

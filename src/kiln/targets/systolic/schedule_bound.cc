@@ -31,7 +31,7 @@ double OperandCycles(const VectorProgram& v, const Config& config, size_t operan
     const bool of_window = windowed && (i == 1 || i == 2);  // the window's own strides stand in their place
     repeats |= !of_window && v.outer[i] > 1 && stream.outer_stride[i] == 0;
   }
-  const double cycles = static_cast<double>(BytesOf(stream.element)) / config.operand_port_bytes;
+  const double cycles = static_cast<double>(BytesOf(stream.element, config)) / config.operand_port_bytes;
   return repeats ? std::min(cycles, 1.0 / config.lanes()) : cycles;
 }
 
@@ -68,7 +68,7 @@ VectorBound VectorWork(const VectorProgram& v, const Config& config) {
       operands += OperandCycles(v, config, i) * (windowed ? PlacesAnOutput(v) : 1);
     }
     const double output =
-        v.passes[p].to_memory ? static_cast<double>(BytesOf(v.output.element)) / config.output_port_bytes : 0;
+        v.passes[p].to_memory ? static_cast<double>(BytesOf(v.output.element, config)) / config.output_port_bytes : 0;
     const double lane = 1.0 / config.lanes();
     bound.cycles += elements * std::max({lane, operands, output});
     bound.memory |= std::max(operands, output) > lane;

@@ -18,14 +18,14 @@ constexpr int64_t kParameterBytes = 12;  // int32 offset, fp32 scale, fp32 bias
 int64_t PackedWordBeats(const Instruction& instruction, const Config& config, int32_t row_tile) {
   const Convolution& conv = instruction.convolution;
   // Columns of one ky are neighbours in memory only when taps and pixels both follow each other without a gap.
-  const bool joined = conv.dilation_x == 1 && conv.input_column_stride == conv.channels;
+  const bool joined = conv.dilation_x == 1 && conv.input_column_stride == conv.channels * config.input_format.bytes();
   const int64_t run = int64_t{joined ? conv.kernel_x : 1} * conv.channels;
   const int64_t first = int64_t{row_tile} * config.array_rows;
   const int64_t end = first + ValidRows(instruction, config, row_tile);
   int64_t beats = 0;
   for (int64_t at = first; at < end;) {
     const int64_t next = std::min(end, (at / run + 1) * run);
-    beats += CeilDivide(next - at, config.input_port_bytes);
+    beats += CeilDivide((next - at) * config.input_format.bytes(), config.input_port_bytes);
     at = next;
   }
   return std::max<int64_t>(beats, 1);
@@ -54,10 +54,17 @@ bool PassReads(const VectorProgram& program, size_t pass, size_t operand) {
   return Uses(p.stages, static_cast<Argument>(static_cast<int>(Argument::kOperand0) + static_cast<int>(operand)));
 }
 
-int64_t BeatsOf(const Stream& stream, int64_t elements, int64_t port_bytes) {
-  const int64_t bytes = BytesOf(stream.element);
+int64_t BeatsOf(const Stream& stream, const Config& config, int64_t elements, int64_t port_bytes) {
+  const int64_t bytes = BytesOf(stream.element, config);
+  if (stream.blocks.present) {
+    return std::max(CeilDivide(elements * bytes, port_bytes), CeilDivide(elements, config.block_size));
+  }
   if (stream.element_stride == bytes) return CeilDivide(elements * bytes, port_bytes);
   return (stream.element_stride == 0 ? 1 : elements) * CeilDivide(bytes, port_bytes);
+}
+
+int32_t DrainColumns(const VectorProgram& program, const Config& config) {
+  return program.output.blocks.present ? std::max(1, config.block_size / config.array_columns) : 1;
 }
 
 int64_t GroupFetchCycles(const Instruction& instruction, const Config& config, const Geometry& geometry,
@@ -71,6 +78,7 @@ int64_t GroupFetchCycles(const Instruction& instruction, const Config& config, c
                          PlacesInside(geometry.x, visit.x, visit.width, conv.width);
   const int64_t per_word = instruction.opcode == Opcode::kDepthwise ? config.array_columns : config.array_rows;
   const int64_t bytes = std::min<int64_t>(per_word, conv.channels - group * per_word) * config.input_format.bytes();
+  // A word lies inside one block, whose scale comes beside the first beat.
   return (words - inside) + inside * std::max<int64_t>(1, CeilDivide(bytes, config.input_port_bytes));
 }
 
@@ -79,13 +87,18 @@ int64_t WeightFetchCycles(const Instruction& instruction, const Config& config, 
   const int64_t port = config.weight_port_bytes;
   const int64_t bytes = config.weight_format.bytes();
   if (instruction.opcode == Opcode::kDepthwise) return conv.taps() * CeilDivide(config.array_columns * bytes, port);
+  // One scale a column, one scale a beat.
+  const auto with_scales = [&](int64_t beats, int64_t columns) {
+    return conv.weight_scales.present ? std::max(beats, columns) : beats;
+  };
   if (conv.weight_layout == WeightLayout::kTiled) {
-    return config.array_rows * CeilDivide(config.array_columns * bytes, port);
+    return with_scales(config.array_rows * CeilDivide(config.array_columns * bytes, port), config.array_columns);
   }
   const int64_t rows = ValidRows(instruction, config, row_tile);
   const int64_t columns = ValidColumns(instruction, config, column_tile);
-  return conv.weight_column_stride == bytes ? rows * CeilDivide(columns * bytes, port)
-                                            : columns * CeilDivide(rows * bytes, port);
+  return with_scales(conv.weight_column_stride == bytes ? rows * CeilDivide(columns * bytes, port)
+                                                        : columns * CeilDivide(rows * bytes, port),
+                     columns);
 }
 
 int64_t WeightLoadCycles(const Config& config) { return config.array_rows / config.weight_rows_per_cycle; }
@@ -105,7 +118,11 @@ int64_t SettleCycles(const Instruction& instruction, const Config& config) {
 int64_t PipelineDepth(const VectorProgram& program, const Config& config) {
   size_t stages = 1;
   for (const Pass& pass : program.passes) stages = std::max(stages, pass.stages.size());
-  return static_cast<int64_t>(stages) * config.vector_stage_latency;
+  const int64_t depth = static_cast<int64_t>(stages) * config.vector_stage_latency;
+  if (!program.output.blocks.present) return depth;
+  // The quantiser holds back the words of a block while it finds their greatest magnitude: a tree over the lanes.
+  const int64_t levels = std::bit_width(static_cast<uint64_t>(config.lanes() - 1));
+  return depth + CeilDivide(config.block_size, config.lanes()) + config.vector_stage_latency * levels;
 }
 
 bool ReadsMemory(const VectorProgram& program) {
@@ -123,11 +140,11 @@ int64_t WordCycles(const VectorProgram& program, const Config& config, int pass,
   int64_t operand_beats = 0;
   for (size_t i = 0; i < program.operands.size(); ++i) {
     if (!PassReads(program, p, i)) continue;
-    const int64_t beats = BeatsOf(program.operands[i], elements, config.operand_port_bytes);
+    const int64_t beats = BeatsOf(program.operands[i], config, elements, config.operand_port_bytes);
     operand_beats += i == 0 && program.passes[p].source == Source::kOperand0 ? beats * window_places : beats;
   }
   const int64_t output_beats =
-      program.passes[p].to_memory ? BeatsOf(program.output, elements, config.output_port_bytes) : 0;
+      program.passes[p].to_memory ? BeatsOf(program.output, config, elements, config.output_port_bytes) : 0;
   return std::max({int64_t{1}, operand_beats, output_beats});
 }
 

@@ -13,8 +13,12 @@
 
 namespace kiln::systolic {
 
-// Beats of a stream for one word of `elements` valid elements through a port of `port_bytes`.
-int64_t BeatsOf(const Stream& stream, int64_t elements, int64_t port_bytes);
+// Beats of a stream for one word of `elements` valid elements through a port of `port_bytes`; with block scales as many
+// at least as the word has blocks, one scale a beat.
+int64_t BeatsOf(const Stream& stream, const Config& config, int64_t elements, int64_t port_bytes);
+
+// Column tiles that leave an accumulation bank together, pixel by pixel: those that an output's scale block spans.
+int32_t DrainColumns(const VectorProgram& program, const Config& config);
 
 // Fetch cycles of row group `group` of a pixel tile (matrix), or of the region of column tile `group` (depthwise).
 int64_t GroupFetchCycles(const Instruction& instruction, const Config& config, const Geometry& geometry,
@@ -30,7 +34,7 @@ int64_t DepthwiseCycles(const Instruction& instruction, const Config& config, co
 // Cycles from the end of the last pass (or of the depthwise step) until the last accumulator stands in its bank.
 int64_t SettleCycles(const Instruction& instruction, const Config& config);
 
-// Vector unit. Cycles of the pipeline from operand to output.
+// Vector unit. Cycles of the pipeline from operand to output; with block scales, the quantiser's included.
 int64_t PipelineDepth(const VectorProgram& program, const Config& config);
 // Whether pass `pass` reads memory operand `operand` for every word.
 bool PassReads(const VectorProgram& program, size_t pass, size_t operand);

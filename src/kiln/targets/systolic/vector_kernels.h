@@ -21,25 +21,27 @@ struct StageArgument {
 };
 
 // Accumulators of some rows with the parameters of their columns; every array reaches up to a multiple of 16 columns.
+// An integer accumulation buffer gives sums, any other one values.
 struct AccumulatorRows {
-  const int32_t* sums;
-  int64_t stride;  // from row to row
-  const int32_t* offset;
-  const float* scale;
-  const float* bias;
-  int bits;  // accumulator_bits
+  const int32_t* sums = nullptr;
+  const float* values = nullptr;
+  int64_t stride = 0;  // from row to row
+  const int32_t* offset = nullptr;
+  const float* scale = nullptr;
+  const float* bias = nullptr;
+  int bits = 32;  // of the integer accumulation format
 };
 
 struct VectorKernels {
-  // out[i] = LoadValue of element i of a dense array in memory.
+  // out[i] = LoadValue of element i of a dense array in memory, not rounded; integers and kFloat32.
   void (*load)(Element element, float scale, int32_t zero_point, const uint8_t* memory, int64_t count, float* out);
-  // out[r * columns + n] = AccumulatorToValue; out dense.
+  // out[r * columns + n] = AccumulatorToValue with fp32 as vector format; out dense.
   void (*from_accumulators)(const AccumulatorRows& in, int64_t rows, int64_t first_column, int64_t columns, float* out);
-  // values[i] = ApplyStage, for the operations without approximate functions and saves.
+  // values[i] = ApplyUnrounded with fp32 as vector format, for the operations without approximate functions and saves.
   void (*stage)(StageOp op, float* values, StageArgument a, StageArgument b, int64_t count);
   // partials[i] = partials[i] + values[i], or the greater one as MaxOf says. Exactly count entries change.
   void (*join)(bool max, float* partials, const float* values, int64_t count);
-  // StoreValue of each value into a dense array in memory.
+  // StoreValue of each value into a dense array in memory; integers and kFloat32.
   void (*store)(Element element, const QuantiseOut& quantise, const float* values, int64_t count, uint8_t* memory);
 };
 
@@ -79,7 +81,7 @@ struct VectorBody {
         return LoadLoop<2>(memory, count, out, [=](const uint8_t* p) { return dequantise(V::LoadInt16(p)); });
       case Element::kInt32:
         return LoadLoop<4>(memory, count, out, [=](const uint8_t* p) { return dequantise(V::LoadInt32(p)); });
-      case Element::kFloat32:
+      default:
         std::memcpy(out, memory, static_cast<size_t>(count) * 4);
         return;
     }
@@ -100,8 +102,19 @@ struct VectorBody {
       }
     }
   }
+  static void ValueLoop(const AccumulatorRows& in, int64_t rows, int64_t first, int64_t columns, float* out) {
+    for (int64_t r = 0; r < rows; ++r) {
+      const float* values = in.values + r * in.stride;
+      float* to = out + r * columns;
+      for (int64_t n = 0; n < columns; n += kLanes) {
+        V::Store(to + n, V::Fma(V::Load(values + first + n), V::Load(in.scale + first + n), V::Load(in.bias + first + n)));
+      }
+    }
+  }
   static void FromAccumulators(const AccumulatorRows& in, int64_t rows, int64_t first, int64_t columns, float* out) {
-    if (in.bits == 32) {
+    if (in.values != nullptr) {
+      ValueLoop(in, rows, first, columns, out);
+    } else if (in.bits == 32) {
       AccumulatorLoop<false>(in, rows, first, columns, out);
     } else {
       AccumulatorLoop<true>(in, rows, first, columns, out);
@@ -233,7 +246,7 @@ struct VectorBody {
   static constexpr VectorKernels kKernels = {Load, FromAccumulators, Apply, Join, Store};
 };
 
-// Whether VectorKernels::store may be used: codes of 32 bits, and zero points that a float cannot hold, go one by one.
+// Whether VectorKernels::store may be used for an integer or kFloat32: codes of 32 bits, and zero points that a float cannot hold, go one by one.
 inline bool StoreFits(Element element, const QuantiseOut& quantise) {
   if (element == Element::kFloat32) return true;
   constexpr int32_t kLimit = 1 << 22;

@@ -1,0 +1,38 @@
+#include "kiln/targets/systolic/numbers.h"
+
+#include "kiln/support/check.h"
+
+namespace kiln::systolic {
+
+Numbers::Numbers(const Config& config) : config_(&config) {
+  if (config.narrow_vector()) vector_ = FormatTable::Of(config.vector_format);
+  for (Element element : {Element::kFloat32, Element::kVector, Element::kInput, Element::kWeight}) {
+    tables_[static_cast<size_t>(element)] = FormatTable::Of(FormatOf(element, config));
+  }
+  auto splines = SplineTablesFor(config.vector_format);
+  KILN_CHECK(splines.ok());  // the design point has been read, and its vector format is a float with a zero
+  splines_ = *splines;
+  if (config.block_size > 0) {
+    blocks_ = std::make_shared<const BlockCodec>(config.input_format, config.scale_format, config.block_size);
+  }
+}
+
+float Numbers::Apply(NonlinearFunction function, float v) const {
+  return Round(Approximate(*splines_, function, v));
+}
+
+void Numbers::Apply(NonlinearFunction function, std::span<float> values) const {
+  Approximate(*splines_, function, values);
+  Round(values.data(), std::ssize(values));
+}
+
+MacRule RuleOf(const Config& config, bool scaled) {
+  return {.input = config.input_format,
+          .weight = config.weight_format,
+          .product_rounded = config.product_rounded,
+          .scaled = scaled,
+          .psum = config.psum_format,
+          .accumulation = config.accumulation_format};
+}
+
+}  // namespace kiln::systolic
