@@ -91,7 +91,9 @@ TEST(Arithmetic, AccumulatorsWrapAtTheirWidth) {
 }
 
 TEST(Arithmetic, StagesSettleNanAndSignsOfZeroAsTheyAreWritten) {
-  const auto run = [](StageOp op, float v, float a, float b = 0) { return ApplyStage(Fp32(), Stage{.op = op}, v, a, b); };
+  const auto run = [](StageOp op, float v, float a, float b = 0) {
+    return ApplyStage(Fp32(), Stage{.op = op}, v, a, b);
+  };
   EXPECT_EQ(run(StageOp::kSubtract, 5, 3), 2);
   EXPECT_EQ(run(StageOp::kReverseSubtract, 5, 3), -2);
   EXPECT_EQ(run(StageOp::kDivide, 1, 3), 1.0f / 3.0f);

@@ -154,19 +154,31 @@ TEST(SystolicLower, TheArrayTakesEveryIntegerFormatWhoseCodesFit) {
         "int16 per_tensor symmetric scale=[0.25]"}) {
     EXPECT_EQ(ProductOf(kInt8, weights), kProduct) << weights;
   }
-  EXPECT_THAT(ProductOf("int16 per_tensor symmetric scale=[0.5]", kInt8), HasSubstr("not signed codes of 8 bits"));
+  EXPECT_THAT(ProductOf("int16 per_tensor symmetric scale=[0.5]", kInt8),
+              HasSubstr("activations are int16, the array takes int8"));
   EXPECT_THAT(ProductOf(kInt8, "int16 per_tensor symmetric scale=[0.0001]"),
               HasSubstr("weights are int16 with codes that do not fit the array's int8"));
   EXPECT_THAT(ProductOf(kInt8, "int8 per_tensor scale=[0.001953125] zero=[100]"), HasSubstr("do not fit"));
 }
 
-TEST(SystolicLower, AnnotationsThatTheFamilyCannotHoldAreErrors) {
-  EXPECT_THAT(KernelsOf(R"(graph "t" {
+TEST(SystolicLower, WhatTheMachineCannotWriteTheHostDoes) {
+  // An input is written by the host anyway; a result makes its node the host's, with both formats named.
+  EXPECT_EQ(KernelsOf(R"(graph "t" {
   input %x : f32[2x3] quant int8 per_channel symmetric axis=0 scale=[0.1, 0.2]
   %1 = relu %x : f32[2x3]
   output %1
 })"),
-              HasSubstr("test.kir: value 'x': has more than one scale"));
+            "vector relu @2x3\n");
+  EXPECT_EQ(KernelsOf(R"(graph "t" {
+  input %x : f32[2x3]
+  %1 = relu %x : f32[2x3] quant e5m2 per_tensor symmetric scale=[0.5]
+  output %1
+})"),
+            "host relu ('1' is held as e5m2, this design point writes int8, fp32 and integers)\n");
+  EXPECT_THAT(ProductOf("e5m2 per_tensor symmetric scale=[0.5]", "int8 per_tensor scale=[0.25]"),
+              HasSubstr("activations are e5m2, the array takes int8"));
+  EXPECT_THAT(ProductOf("int8 per_tensor scale=[0.25]", "posit8_1 per_tensor symmetric scale=[0.25]"),
+              HasSubstr("weights are posit8_1, the array takes int8"));
 }
 
 }  // namespace

@@ -275,7 +275,8 @@ class Naive {
             break;
         }
         for (const Stage& stage : pass.stages) {
-          value = ApplyStage(numbers_, stage, value, value_of(stage.a, stage.immediate_a), value_of(stage.b, stage.immediate_b));
+          value = ApplyStage(numbers_, stage, value, value_of(stage.a, stage.immediate_a),
+                             value_of(stage.b, stage.immediate_b));
           if (stage.op == StageOp::kSave0) saved[0] = value;
           if (stage.op == StageOp::kSave1) saved[1] = value;
         }
@@ -297,7 +298,8 @@ class Naive {
                      ? scalars[static_cast<size_t>(a) - static_cast<size_t>(Argument::kScalar0)]
                      : immediate;
         };
-        scalar = ApplyStage(numbers_, stage, scalar, value_of(stage.a, stage.immediate_a), value_of(stage.b, stage.immediate_b));
+        scalar = ApplyStage(numbers_, stage, scalar, value_of(stage.a, stage.immediate_a),
+                            value_of(stage.b, stage.immediate_b));
       }
       scalars[pass.into] = scalar;
     }

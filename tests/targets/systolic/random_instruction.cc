@@ -21,7 +21,8 @@ class Builder {
     memory_.resize(static_cast<size_t>(Between(0, 40)));  // addresses begin somewhere
     instruction_.opcode = opcode;
     instruction_.after_previous = Chance(0.5);
-    block_output_ = config_.block_size > 0 && Chance(0.5);
+    const bool fits = opcode != Opcode::kDepthwise || config_.block_size <= config_.array_columns;
+    block_output_ = config_.block_size > 0 && fits && Chance(0.5);
     if (opcode == Opcode::kVector) {
       MakeVectorProgram();
     } else {
@@ -592,7 +593,8 @@ void RandomFormats(Random& random, Config* config) {
     c.input_format = pick({"e4m3", "e5m2", "bf16", "fp16", "posit8_1", "int8", "fp32", "nf4", "e2m1"});
     c.weight_format = pick({"e4m3", "e4m3_fnuz", "bf16", "posit8_1", "posit6_1", "nf4", "fixed8_4", "e3m2"});
   }
-  c.block_size = chance(0.4) ? c.array_rows * c.array_columns * static_cast<int>(random.Between(1, 2)) : 0;
+  const int block = c.array_columns % c.array_rows == 0 ? c.array_rows : c.array_rows * c.array_columns;
+  c.block_size = chance(0.4) ? block * (chance(0.5) ? c.array_columns : 1) : 0;
   c.scale_format = pick({"e8m0", "e8m0", "ue5m3", "fp16"});
   SetDefaultSums(&c);
   if (c.psum_format.is_integer() && chance(0.5)) c.psum_format = pick({"int20", "int24", "int17"});

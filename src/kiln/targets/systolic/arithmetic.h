@@ -159,7 +159,8 @@ inline float Join(const Numbers& numbers, Combine combine, float partial, float 
 }
 
 // Combines the lane partials as a tree, in place; `lanes` has the length of lanes rounded up to a power of two, missing
-// lanes neutral (-infinity: the least number, where the vector format has no infinity). An empty span gives the neutral element.
+// lanes neutral (-infinity: the least number, where the vector format has no infinity). An empty span gives the neutral
+// element.
 inline float ReduceTree(const Numbers& numbers, Reduce reduce, std::span<float> lanes) {
   if (lanes.empty()) return NeutralOf(numbers, reduce);
   for (size_t half = lanes.size() / 2; half > 0; half /= 2) {
@@ -193,8 +194,9 @@ inline void StoreValue(const Numbers& numbers, Element element, const QuantiseOu
   } else if (IsInteger(element)) {
     bits = static_cast<uint32_t>(QuantiseToCode(quantise, v));
   } else {
-    bits = MemoryBits(FormatOf(element, numbers.config()),
-                      EncodeFloat(FormatOf(element, numbers.config()), IsCode(element) ? v * quantise.inverse_scale : v));
+    bits =
+        MemoryBits(FormatOf(element, numbers.config()),
+                   EncodeFloat(FormatOf(element, numbers.config()), IsCode(element) ? v * quantise.inverse_scale : v));
   }
   StoreBits(bits, BytesOf(element, numbers.config()), p);
 }

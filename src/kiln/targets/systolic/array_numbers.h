@@ -1,8 +1,8 @@
 // The numbers of the cycle level's array: operands as it counts them, and sums that are rounded at every step.
 //
-// The definition is numerics/mac.h. Here sums of floats go by way of binary64: the product of two fp32 numbers is exact in
-// it, and a sum is rounded to odd (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008), so that the
-// rounding to the format that follows is the only one that counts.
+// The definition is numerics/mac.h. Here sums of floats go by way of binary64: the product of two fp32 numbers is exact
+// in it, and a sum is rounded to odd (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008), so
+// that the rounding to the format that follows is the only one that counts.
 #ifndef KILN_TARGETS_SYSTOLIC_ARRAY_NUMBERS_H_
 #define KILN_TARGETS_SYSTOLIC_ARRAY_NUMBERS_H_
 
@@ -54,8 +54,8 @@ class Operand {
 struct ArrayNumbers {
   explicit ArrayNumbers(const Config& config);
   Operand input, weight;
-  bool whole;   // integer psum
-  bool direct;  // sums of all row tiles wrap in one integer: no psum need be seen on its own
+  bool whole;                        // integer psum
+  bool direct;                       // sums of all row tiles wrap in one integer: no psum need be seen on its own
   int psum_bits, accumulation_bits;  // of integers
   bool whole_accumulation;
   bool product_rounded;

@@ -15,10 +15,9 @@ namespace kiln::systolic {
 // What an annotation makes of the values of a tensor: to codes and back.
 void RoundToAnnotation(const Quantisation& quantisation, const Shape& shape, std::vector<float>& values);
 
-// Writes a tensor of binding.type() and binding.shape into memory. fp32 values become codes as the vector unit would write
-// them (QuantiseOut of isa.h), with inverse_scale = fp32(1 / scale); those in a format that no unit writes are rounded to
-// their annotation first.
-// Error: another type or shape, an integer that the element cannot hold.
+// Writes a tensor of binding.type() and binding.shape into memory. fp32 values become codes as the vector unit would
+// write them (QuantiseOut of isa.h), with inverse_scale = fp32(1 / scale); those in a format that no unit writes are
+// rounded to their annotation first. Error: another type or shape, an integer that the element cannot hold.
 Status Store(const Tensor& tensor, const Binding& binding, std::span<uint8_t> memory);
 
 // Reads the tensor back as values, as an operand of the vector unit but not rounded to its format.

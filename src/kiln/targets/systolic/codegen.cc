@@ -292,8 +292,8 @@ std::vector<uint8_t> TileWeights(const WeightCodes& weights, const Instruction& 
     }
     return out;
   }
-  out.reserve(static_cast<size_t>(weights.batches * g.column_tiles * g.row_tiles() * config.macs_per_cycle() *
-                                  weights.bytes));
+  out.reserve(
+      static_cast<size_t>(weights.batches * g.column_tiles * g.row_tiles() * config.macs_per_cycle() * weights.bytes));
   for (int64_t batch = 0; batch < weights.batches; ++batch) {
     for (int32_t column_tile = 0; column_tile < g.column_tiles; ++column_tile) {
       for (int32_t row_tile = 0; row_tile < g.row_tiles(); ++row_tile) {

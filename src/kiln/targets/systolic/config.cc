@@ -64,8 +64,8 @@ std::optional<FormatFault> ScaleFault(const Config& c) {
                  "a row tile must lie inside one block");
   }
   if (c.block_size % c.array_columns != 0 && c.array_columns % c.block_size != 0) {
-    return fault("block_size", fmt::format("{} and array_columns {} do not divide each other", c.block_size,
-                                           c.array_columns),
+    return fault("block_size",
+                 fmt::format("{} and array_columns {} do not divide each other", c.block_size, c.array_columns),
                  "a word of the vector unit must hold whole blocks or lie inside one");
   }
   if (c.scale_format.kind != FormatKind::kFloat || !FitsFp32(c.scale_format) || IsStochastic(c.scale_format)) {
@@ -96,7 +96,8 @@ std::optional<FormatFault> FindFormatFault(const Config& c) {
   if (c.psum_format.is_integer()) {
     for (const Format* operand : {&c.input_format, &c.weight_format}) {
       if (IsIntegerOperand(*operand)) continue;
-      return FormatFault{"psum_format", fmt::format("'{}' cannot hold products of {}", c.psum_format.name, operand->name),
+      return FormatFault{"psum_format",
+                         fmt::format("'{}' cannot hold products of {}", c.psum_format.name, operand->name),
                          "bf16, fp32 or another float"};
     }
     if (c.product_rounded) return FormatFault{"product", "'rounded' over an integer psum", "product: exact"};

@@ -36,8 +36,8 @@ struct Config {
   // Of the sum that runs down the rows of the array, over one row tile; absent: int32 where both operands are
   // integers in the sense of mac.h, else bf16.
   Format psum_format = *FindFormat("int32");
-  // Of the accumulation buffer, where row tiles are added; absent: int32 over an integer psum without block scales, else
-  // fp32.
+  // Of the accumulation buffer, where row tiles are added; absent: int32 over an integer psum without block scales,
+  // else fp32.
   Format accumulation_format = *FindFormat("int32");
   // Of the vector unit: every result of a stage is rounded to it, and values that have no codes stand in memory in it.
   // Any signed float that fp32 holds, nearest even. Narrower than fp32, a fused multiply-add is a product and a sum.
@@ -82,8 +82,8 @@ struct Config {
   int64_t macs_per_cycle() const { return int64_t{array_rows} * array_columns; }
 };
 
-// What one count of an operand is worth: 2^-fraction_bits for fixed point under an integer psum, which counts codes, else
-// 1.
+// What one count of an operand is worth: 2^-fraction_bits for fixed point under an integer psum, which counts codes,
+// else 1.
 float UnitOf(const Format& operand, const Config& config);
 
 // Sets psum_format and accumulation_format to the defaults above for the operand formats and block size that stand in

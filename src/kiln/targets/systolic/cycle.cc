@@ -412,8 +412,8 @@ class Machine {
         since = simulator_.now();
         co_await accumulation_released_.AtLeast(block - config_.accumulation_buffer_banks + 1);
         recorder_.Stall(kDepthwiseUnit, "accumulation bank full", since);
-        DepthwiseStep(in, config_, array_numbers_, p.geometry, visit, depthwise_weights_.bank(weights), depthwise_inputs_.bank(fill),
-                      AccumulationOf(block));
+        DepthwiseStep(in, config_, array_numbers_, p.geometry, visit, depthwise_weights_.bank(weights),
+                      depthwise_inputs_.bank(fill), AccumulationOf(block));
         const int64_t cycles = DepthwiseCycles(in, config_, visit);
         recorder_.Busy(kDepthwiseUnit, i, cycles);
         co_await simulator_.Delay(cycles);

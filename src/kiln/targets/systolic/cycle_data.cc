@@ -18,8 +18,8 @@ int WordCodes(const Instruction& instruction, const Config& config) {
 int ColumnsRoundedUp(const Config& config) { return ArrayWeights(2, config.array_columns).columns; }
 
 // Puts `count` codes into a bank's words from element `at` on; null reads as code 0.
-void Put(const Operand& operand, bool whole, const uint8_t* codes, int64_t count, size_t at, std::vector<int16_t>& words,
-         std::vector<float>& values) {
+void Put(const Operand& operand, bool whole, const uint8_t* codes, int64_t count, size_t at,
+         std::vector<int16_t>& words, std::vector<float>& values) {
   if (codes == nullptr) return;
   if (whole) {
     operand.ReadWhole(codes, count, words.data() + at);

@@ -42,7 +42,8 @@ class OuterMemory {
 };
 
 // One bank of input words. With matrix instructions a word has array_rows codes, with depthwise ones array_columns;
-// they stand as the array counts them (ArrayNumbers): whole numbers, or values. `scales` has one a word, or none at all.
+// they stand as the array counts them (ArrayNumbers): whole numbers, or values. `scales` has one a word, or none at
+// all.
 struct InputBank {
   std::vector<int16_t> words;
   std::vector<float> values;

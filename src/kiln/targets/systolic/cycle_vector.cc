@@ -61,7 +61,8 @@ class VectorUnit {
       }
     }
     if (pass.reduce != Reduce::kNone) {
-      for (size_t lane = 0; lane < count; ++lane) partial_[lane] = Join(numbers_, pass.reduce, partial_[lane], values_[lane]);
+      for (size_t lane = 0; lane < count; ++lane)
+        partial_[lane] = Join(numbers_, pass.reduce, partial_[lane], values_[lane]);
     }
     if (pass.to_row_buffer) {
       for (size_t lane = 0; lane < count; ++lane) row_[static_cast<size_t>(first) + lane] = values_[lane];

@@ -170,7 +170,10 @@ struct Parameters {
 class FunctionalMachine::Kernel {
  public:
   Kernel(const Instruction& instruction, const Numbers& numbers)
-      : instruction_(instruction), numbers_(numbers), config_(numbers.config()), engine_(instruction_.vector, numbers) {}
+      : instruction_(instruction),
+        numbers_(numbers),
+        config_(numbers.config()),
+        engine_(instruction_.vector, numbers) {}
 
   // Error: buffers that no sensible program needs.
   Status Prepare(uint64_t constants_base, std::span<const uint8_t> constants) {
@@ -232,8 +235,7 @@ class FunctionalMachine::Kernel {
   bool IsInt8() const {
     const auto is_int8 = [](const Format& f) { return f.is_integer() && f.is_signed && f.bits <= 8; };
     return is_int8(config_.input_format) && is_int8(config_.weight_format) &&
-           config_.accumulation_format.is_integer() &&
-           config_.accumulation_format.bits <= config_.psum_format.bits;
+           config_.accumulation_format.is_integer() && config_.accumulation_format.bits <= config_.psum_format.bits;
   }
   bool IsScaled() const { return c_.input_scales.present || c_.weight_scales.present; }
 
@@ -243,7 +245,8 @@ class FunctionalMachine::Kernel {
     operand_bytes_ = mac_->operand_bytes();
     blocks_ = IsScaled() ? CeilDivide(c_.channels, config_.block_size) : 0;
     const auto place = [&](int64_t tap, int64_t channel, int64_t row_length, int64_t pixel_length) {
-      return tap / c_.kernel_x * c_.dilation_y * row_length + tap % c_.kernel_x * c_.dilation_x * pixel_length + channel;
+      return tap / c_.kernel_x * c_.dilation_y * row_length + tap % c_.kernel_x * c_.dilation_x * pixel_length +
+             channel;
     };
     if (IsDepthwise()) {
       for (int64_t tap = 0; tap < c_.taps(); ++tap) order_.offsets.push_back(place(tap, 0, row_codes_, c_.channels));
@@ -293,8 +296,8 @@ class FunctionalMachine::Kernel {
     if (!IsDepthwise()) {
       const OrderedWeights ordered =
           OrderWeights(instruction_, config_, *FormatTable::Of(config_.scale_format), at, scales);
-      weights.mac.push_back(mac_->Pack(order_, c_.out_channels, ordered.codes.data(),
-                                       IsScaled() ? ordered.scales.data() : nullptr));
+      weights.mac.push_back(
+          mac_->Pack(order_, c_.out_channels, ordered.codes.data(), IsScaled() ? ordered.scales.data() : nullptr));
       return weights;
     }
     const int64_t bytes = config_.weight_format.bytes(), lanes = config_.lanes();
@@ -477,7 +480,8 @@ class FunctionalMachine::Kernel {
         const int64_t y = (first + p) / c_.out_width, x = (first + p) % c_.out_width;
         scale_pixels[p] = (y * c_.stride_y * padded_width_ + x * c_.stride_x) * blocks_;
       }
-      multiply(*weights.mac[0], {workspace.pixels.data(), scale_pixels, count}, workspace.sums, workspace.values, stride);
+      multiply(*weights.mac[0], {workspace.pixels.data(), scale_pixels, count}, workspace.sums, workspace.values,
+               stride);
     } else {
       MultiplyChannels(multiply, count, weights, workspace, stride);
     }

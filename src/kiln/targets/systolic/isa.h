@@ -119,11 +119,11 @@ struct Window {
 
 // Where a pass reads from.
 enum class Source : uint8_t {
-  kAccumulator = 0,  // matrix and depthwise: fma(fp32(accumulator + offset[c]), scale[c], bias[c]) per output channel c;
-                     // float accumulators come without offset
-  kOperand0 = 1,     // memory
-  kRowBuffer = 2,    // what an earlier pass of the row kept
-  kConstant = 3,     // immediate (fills)
+  kAccumulator = 0,  // matrix and depthwise: fma(fp32(accumulator + offset[c]), scale[c], bias[c]) per output channel
+                     // c; float accumulators come without offset
+  kOperand0 = 1,   // memory
+  kRowBuffer = 2,  // what an earlier pass of the row kept
+  kConstant = 3,   // immediate (fills)
 };
 
 // What a stage takes beside v.
@@ -236,8 +236,8 @@ struct VectorProgram {
 // from the accumulators: word = output pixel x column tile.
 
 // Parameters per output channel, in memory as three arrays of out_channels entries each, one after the other:
-// int32 offset, fp32 scale, fp32 bias (see Source::kAccumulator). offset holds the zero-point correction. Scale and bias
-// are rounded to the vector format as they are read.
+// int32 offset, fp32 scale, fp32 bias (see Source::kAccumulator). offset holds the zero-point correction. Scale and
+// bias are rounded to the vector format as they are read.
 struct ChannelParameters {
   uint64_t base = 0;
 };
@@ -265,8 +265,9 @@ enum class Order : uint8_t {
 // Block scales of an operand of the array: codes of Config::scale_format.
 //   input            of channel c at pixel (iy, ix): base + b*batch_stride + iy*row_stride + ix*column_stride +
 //                    c / block_size * bytes of a scale. Channel packing only; padding has scale 1.
-//   tiled weights    one for each row tile and column: [column tile][row tile][array_columns] from base + b*batch_stride
-//   strided weights  of element (k, n): base + b*batch_stride + n*column_stride + k / block_size * bytes of a scale;
+//   tiled weights    one for each row tile and column: [column tile][row tile][array_columns] from base +
+//   b*batch_stride strided weights  of element (k, n): base + b*batch_stride + n*column_stride + k / block_size * bytes
+//   of a scale;
 //                    the codes are dense along k
 struct OperandScales {
   bool present = false;

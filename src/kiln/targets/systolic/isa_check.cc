@@ -248,8 +248,11 @@ void CheckConvolution(Checker& check, const Instruction& instruction) {
   }
   for (int32_t pad : {c.pad_top, c.pad_left}) check.Between("the padding", pad, 0, kMaxExtent);
   const Format& input = config.input_format;
-  check.Between("the padding's code", c.pad_code, input.is_integer() ? input.min_code() : 0,
-                input.is_integer() ? input.max_code() : (int64_t{1} << std::min(input.bits, 31)) - 1);
+  // As it stands in memory.
+  const int64_t least = input.bits == 32 ? INT32_MIN : 0;
+  const int64_t greatest = input.bits == 32 ? INT32_MAX : (int64_t{1} << input.bits) - 1;
+  check.Between("the padding's code", c.pad_code, input.is_integer() ? input.min_code() : least,
+                input.is_integer() ? input.max_code() : greatest);
   check.Between("the tile's height", t.tile_height, 1, c.out_height);
   check.Between("the tile's width", t.tile_width, 1, c.out_width);
   check.Between("columns_per_block", t.columns_per_block, 1, kMaxExtent);
@@ -281,6 +284,8 @@ void CheckConvolution(Checker& check, const Instruction& instruction) {
                   config.weight_buffer_words);
     check.Require(c.weight_layout == WeightLayout::kTiled, "depthwise weights must be constants");
     check.Require(t.packing == Packing::kChannels, "a depthwise instruction packs channels");
+    check.Require(!instruction.vector.output.blocks.present || config.block_size <= config.array_columns,
+                  "scale blocks of the output are wider than the depthwise unit");
   } else {
     const int64_t columns = std::min(t.columns_per_block, g.column_tiles);
     check.Require(pixels * columns <= config.accumulation_buffer_words,

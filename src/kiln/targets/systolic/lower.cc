@@ -238,7 +238,8 @@ View Lowering::ResultView(const Value* value) {
       const View whole = ResultView(result);
       // A part of the last block of a part would be a whole block of another.
       const bool whole_blocks = !whole.blocked() || axis != whole.blocks.axis ||
-                                count % whole.encoding.block_size == 0 || start + count == result->shape()[static_cast<int>(axis)];
+                                count % whole.encoding.block_size == 0 ||
+                                start + count == result->shape()[static_cast<int>(axis)];
       if (whole_blocks && CanSlice(whole, static_cast<int>(axis), start, 1)) {
         view = Sliced(whole, static_cast<int>(axis), start, 1, count);
       }
@@ -369,8 +370,9 @@ std::string Lowering::ForeignReason(const Value* value) const {
   std::string blocks, own = config_.input_format.name;
   if (type.scheme == Scheme::kPerBlock) {
     blocks = fmt::format(" with {} scales of {}", type.scale_format.name, type.block_size);
-    own += config_.block_size == 0 ? " without block scales"
-                                   : fmt::format(" with {} scales of {}", config_.scale_format.name, config_.block_size);
+    own += config_.block_size == 0
+               ? " without block scales"
+               : fmt::format(" with {} scales of {}", config_.scale_format.name, config_.block_size);
   }
   return fmt::format("'{}' is held as {}{}, this design point writes {}, {} and integers", value->name(),
                      type.format.name, blocks, own, config_.vector_format.name);

@@ -36,8 +36,8 @@ struct Place {
   int64_t offset = 0;
 };
 
-// Constant weights as codes in memory: [batches][taps * channels][out_channels], taps and channels in the order (ky, kx,
-// c). Depthwise: [taps][channels].
+// Constant weights as codes in memory: [batches][taps * channels][out_channels], taps and channels in the order (ky,
+// kx, c). Depthwise: [taps][channels].
 struct WeightCodes {
   int64_t batches = 1, rows = 1, columns = 1;
   int64_t channels = 1;  // of the reduction: rows = taps * channels

@@ -207,9 +207,13 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
   } else if (IsInteger(input.encoding.element)) {
     pad_code = input.encoding.zero_point;
   }
-  const int rows_axis = grouped && block > 0 && cout % block != 0 ? -1 : 3;  // -1: no block scales can be walked
+  // Whether words of the results can lie along block scales: a group's, or those that leave the depthwise unit
+  // together.
+  const bool whole_blocks = depthwise ? block <= config_.array_columns : !grouped || block == 0 || cout % block == 0;
+  const int rows_axis = whole_blocks ? 3 : -1;
   View output = Landing(result, rows_axis);
-  KILN_ASSIGN_OR_RETURN(std::vector<View> operands, ChainOperands(group.chain, ResultView(group.result), &kernel.works));
+  KILN_ASSIGN_OR_RETURN(std::vector<View> operands,
+                        ChainOperands(group.chain, ResultView(group.result), &kernel.works));
   for (View& operand : operands) {
     KILN_ASSIGN_OR_RETURN(operand, AlongBlocks(Transposed(operand, to_nhwc), rows_axis, &kernel.works));
   }
@@ -342,8 +346,7 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
     }
     for (int64_t c = 0; c < n; ++c) {
       const int64_t first = transpose_b ? c * k : c;
-      parameters.scales[static_cast<size_t>(c)] =
-          static_cast<float>(input_factor * weights.Factor(first) * alpha);
+      parameters.scales[static_cast<size_t>(c)] = static_cast<float>(input_factor * weights.Factor(first) * alpha);
     }
     if (batches > 1 && a.encoding.zero_point != 0) {
       return ToHost("weights that differ between batches need activations without a zero point");

@@ -51,8 +51,8 @@ Status CheckOperand(const Encoding& e, Side side, const Config& config, std::str
       return refuse();
     }
     if (e.zero_point != 0 && !config.accumulation_format.is_integer()) {
-      return ToHost(fmt::format("{} have a zero point, the array accumulates in {}", what,
-                                config.accumulation_format.name));
+      return ToHost(
+          fmt::format("{} have a zero point, the array accumulates in {}", what, config.accumulation_format.name));
     }
     return OkStatus();
   }
@@ -129,8 +129,8 @@ StatusOr<ConstantWeights> ConstantWeights::Read(const Value& value, int reductio
   return w;
 }
 
-// Any integer format will do whose codes, less their zero points, the array's element holds: int2 on an array of int8, or
-// uint8 around 128. Only for zero points or a wider format do the codes themselves decide.
+// Any integer format will do whose codes, less their zero points, the array's element holds: int2 on an array of int8,
+// or uint8 around 128. Only for zero points or a wider format do the codes themselves decide.
 Status ConstantWeights::CheckCodes(const Format& format, const Config& config) const {
   const bool has_zero_point =
       std::any_of(zero_points_.begin(), zero_points_.end(), [](int32_t zero) { return zero != 0; });

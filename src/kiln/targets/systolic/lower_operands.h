@@ -53,13 +53,14 @@ class ConstantWeights {
   // Of integers, less the zero point, which the array does not know.
   int64_t WholeCode(int64_t element) const {
     const size_t s = ScaleIndex(element);
-    return QuantiseToCode(values_[static_cast<size_t>(element)], inverse_[s], zero_points_[s], range_) - zero_points_[s];
+    return QuantiseToCode(values_[static_cast<size_t>(element)], inverse_[s], zero_points_[s], range_) -
+           zero_points_[s];
   }
   uint32_t Code(int64_t element) const;
   Status CheckCodes(const Format& format, const Config& config) const;
 
   std::span<const float> values_;
-  Format format_;       // of the annotation
+  Format format_;        // of the annotation
   Format array_format_;  // of the codes
   std::vector<float> scales_, inverse_;
   std::vector<int32_t> zero_points_;           // as many as scales

@@ -17,9 +17,7 @@ Numbers::Numbers(const Config& config) : config_(&config) {
   }
 }
 
-float Numbers::Apply(NonlinearFunction function, float v) const {
-  return Round(Approximate(*splines_, function, v));
-}
+float Numbers::Apply(NonlinearFunction function, float v) const { return Round(Approximate(*splines_, function, v)); }
 
 void Numbers::Apply(NonlinearFunction function, std::span<float> values) const {
   Approximate(*splines_, function, values);

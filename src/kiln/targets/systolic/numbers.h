@@ -1,5 +1,5 @@
-// The number formats of a design point, ready to compute with: what arithmetic.h, the vector engine and the cycle level's
-// vector unit share.
+// The number formats of a design point, ready to compute with: what arithmetic.h, the vector engine and the cycle
+// level's vector unit share.
 #ifndef KILN_TARGETS_SYSTOLIC_NUMBERS_H_
 #define KILN_TARGETS_SYSTOLIC_NUMBERS_H_
 

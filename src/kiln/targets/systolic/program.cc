@@ -10,7 +10,8 @@ namespace {
 std::string PrintBinding(std::string_view kind, const Binding& b) {
   constexpr std::string_view kNames[] = {"i8", "u8", "i16", "i32", "f32"};
   const Encoding& e = b.encoding;
-  const std::string held = e.element <= Element::kFloat32 ? std::string(kNames[static_cast<size_t>(e.element)]) : e.format.name;
+  const std::string held =
+      e.element <= Element::kFloat32 ? std::string(kNames[static_cast<size_t>(e.element)]) : e.format.name;
   std::string out = fmt::format("{} '{}' {} {} @{:#x} {} strides [{}]", kind, b.name, NameOf(b.type()),
                                 b.shape.ToString(), b.base, held, fmt::join(b.strides, ","));
   if (b.holds_codes()) out += fmt::format(" scale {}", e.scale);

@@ -20,9 +20,9 @@ namespace kiln::systolic {
 
 // A tensor where the machine's memory meets the outside: a graph input or output, an operand or result of a host step.
 struct Binding {
-  std::string name;  // of the graph's value
-  Shape shape;                  // outside; dimension 0 is of one image
-  uint64_t base = 0;            // address of element (0, ..., 0)
+  std::string name;              // of the graph's value
+  Shape shape;                   // outside; dimension 0 is of one image
+  uint64_t base = 0;             // address of element (0, ..., 0)
   std::vector<int64_t> strides;  // bytes, one an axis of `shape`
   // In memory. Integers and booleans outside are held as int32, floats other than fp32 are rounded to it; neither has a
   // scale.

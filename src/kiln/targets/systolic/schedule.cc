@@ -177,8 +177,8 @@ bool PacksTaps(const Instruction& instruction, const Config& config) {
   const Convolution& c = instruction.convolution;
   const int64_t by_channels = c.taps() * CeilDivide(c.channels, config.array_rows);
   const int64_t by_taps = CeilDivide(int64_t{c.taps()} * c.channels, config.array_rows);
-  return instruction.opcode == Opcode::kMatrix && c.weight_layout == WeightLayout::kTiled &&
-         !c.input_scales.present && !c.weight_scales.present &&  // which lie along channels
+  return instruction.opcode == Opcode::kMatrix && c.weight_layout == WeightLayout::kTiled && !c.input_scales.present &&
+         !c.weight_scales.present &&  // which lie along channels
          (by_taps < by_channels || WordsOfOnePosition(instruction, config) > config.input_buffer_words);
 }
 

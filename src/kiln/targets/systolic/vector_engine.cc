@@ -67,9 +67,8 @@ VectorEngine::Rows VectorEngine::RowsOf(const Stream& stream) const {
     }
     expected = stride * count;
   }
-  rows.dense_rows =
-      rows.linear && rows.dense_elements && !stream.blocks.present &&
-      (!any || rows.step == program_->length * stream.element_stride);
+  rows.dense_rows = rows.linear && rows.dense_elements && !stream.blocks.present &&
+                    (!any || rows.step == program_->length * stream.element_stride);
   return rows;
 }
 
@@ -244,8 +243,8 @@ void VectorEngine::StoreStream(const Piece& piece, Scratch& scratch, uint8_t* me
     uint8_t* to = memory + AddressOf(output_, piece.row + r) + piece.first * s.element_stride;
     if (s.blocks.present) {
       const BlockCodec& codec = numbers_->blocks();
-      uint8_t* scales = memory + ScaleAddressOf(s, piece.row + r) +
-                        piece.first / codec.block_size() * codec.scale_format().bytes();
+      uint8_t* scales =
+          memory + ScaleAddressOf(s, piece.row + r) + piece.first / codec.block_size() * codec.scale_format().bytes();
       codec.Encode(values, 1, piece.columns, to, scales);
     } else if (output_.dense_elements) {
       StoreDense(values, piece.columns, scratch, to);
@@ -349,7 +348,8 @@ void VectorEngine::RunPass(const Pass& pass, const Piece& piece, const Accumulat
 
 // Values of a piece of a row: whole words and whole blocks, one of which divides the other.
 int64_t VectorEngine::WordsPiece() const {
-  const int64_t unit = program_->output.blocks.present ? std::max<int64_t>(lanes_, numbers_->config().block_size) : lanes_;
+  const int64_t unit =
+      program_->output.blocks.present ? std::max<int64_t>(lanes_, numbers_->config().block_size) : lanes_;
   return std::max<int64_t>(kPieceValues / unit, 1) * unit;
 }
 
@@ -383,7 +383,8 @@ void VectorEngine::RunRow(int64_t row, Scratch& scratch, uint8_t* memory) const 
                    ? scratch.scalars[static_cast<size_t>(a) - static_cast<size_t>(Argument::kScalar0)]
                    : immediate;
       };
-      scalar = ApplyStage(*numbers_, stage, scalar, value_of(stage.a, stage.immediate_a), value_of(stage.b, stage.immediate_b));
+      scalar = ApplyStage(*numbers_, stage, scalar, value_of(stage.a, stage.immediate_a),
+                          value_of(stage.b, stage.immediate_b));
     }
     scratch.scalars[pass.into] = scalar;
   }

@@ -107,7 +107,8 @@ struct VectorBody {
       const float* values = in.values + r * in.stride;
       float* to = out + r * columns;
       for (int64_t n = 0; n < columns; n += kLanes) {
-        V::Store(to + n, V::Fma(V::Load(values + first + n), V::Load(in.scale + first + n), V::Load(in.bias + first + n)));
+        V::Store(to + n,
+                 V::Fma(V::Load(values + first + n), V::Load(in.scale + first + n), V::Load(in.bias + first + n)));
       }
     }
   }
@@ -246,7 +247,8 @@ struct VectorBody {
   static constexpr VectorKernels kKernels = {Load, FromAccumulators, Apply, Join, Store};
 };
 
-// Whether VectorKernels::store may be used for an integer or kFloat32: codes of 32 bits, and zero points that a float cannot hold, go one by one.
+// Whether VectorKernels::store may be used for an integer or kFloat32: codes of 32 bits, and zero points that a float
+// cannot hold, go one by one.
 inline bool StoreFits(Element element, const QuantiseOut& quantise) {
   if (element == Element::kFloat32) return true;
   constexpr int32_t kLimit = 1 << 22;

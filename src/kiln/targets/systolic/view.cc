@@ -20,7 +20,8 @@ bool Encoding::SameCodes(const Encoding& other) const {
   if ((foreign == nullptr) != (other.foreign == nullptr)) return false;
   if (foreign != nullptr) {
     const Quantisation &a = *foreign, &b = *other.foreign;
-    return a.type == b.type && a.scales == b.scales && a.zero_points == b.zero_points && a.type.scheme != Scheme::kPerBlock;
+    return a.type == b.type && a.scales == b.scales && a.zero_points == b.zero_points &&
+           a.type.scheme != Scheme::kPerBlock;
   }
   return is_float() || (scale == other.scale && zero_point == other.zero_point);
 }

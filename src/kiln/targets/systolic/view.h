@@ -21,7 +21,7 @@ struct Encoding {
   ElementType type = ElementType::kFloat32;  // of the graph's value
   Element element = Element::kFloat32;
   Format format = {};  // of the codes or numbers; no name: fp32
-  int bytes = 4;  // of an element
+  int bytes = 4;       // of an element
   // Value = scale * (code - zero_point), or scale * value of the code (kInput, kWeight).
   float scale = 1;
   int32_t zero_point = 0;
@@ -42,7 +42,8 @@ struct Encoding {
 
 // The encoding that a value's annotation asks for; the vector format without one. Unsigned codes of up to 8 bits stand
 // in a signed byte, less half their range, zero point included: the same values in codes that the array takes. What the
-// design point cannot hold as codes is `foreign`. Error, naming the value: an element type that no memory element holds.
+// design point cannot hold as codes is `foreign`. Error, naming the value: an element type that no memory element
+// holds.
 StatusOr<Encoding> EncodingOf(const Value& value, const Config& config);
 // Of values without annotation.
 Encoding VectorEncoding(const Config& config);
