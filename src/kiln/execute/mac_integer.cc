@@ -140,7 +140,8 @@ const IntegerKernelSet kPortableIntegerKernels = {.bytes = {},
                                                             .starting = false,
                                                             .function = {WordTile}},
                                                   .to_integer = AddIntegers,
-                                                  .to_fp32 = AddAsFp32};
+                                                  .to_fp32 = AddAsFp32,
+                                                  .scaled = {}};
 
 std::unique_ptr<const MacKernel> MakeIntegerKernel(CpuLevel level, const MacRule& rule) {
   if (!rule.integer_psum()) return nullptr;
@@ -160,6 +161,10 @@ std::unique_ptr<const MacKernel> MakeIntegerKernel(CpuLevel level, const MacRule
     plan.accumulation = SumFormatOf(rule.accumulation);
     const bool plain = plan.accumulation.rounding == SumRounding::kFp32 && rule.psum.bits == 32;
     plan.accumulate = plain ? kernels.to_fp32 : FloatAccumulation(level, plan.accumulation.rounding);
+    if (plain && bytes && rule.scaled && kernels.scaled.function[0] != nullptr) {
+      plan.scaled = kernels.scaled;
+      plan.tile = kernels.scaled.tile;
+    }
   }
   if (plan.accumulate == nullptr) return nullptr;
   return std::make_unique<IntegerKernel>(rule, plan, one_tile);

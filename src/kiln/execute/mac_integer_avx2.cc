@@ -64,7 +64,8 @@ const IntegerKernelSet kAvx2IntegerKernels = {.bytes = {},
                                                         .starting = false,
                                                         .function = {WordTile<1>, WordTile<2>}},
                                               .to_integer = AddIntegers,
-                                              .to_fp32 = AddConvertedTile<simd::Avx2>};
+                                              .to_fp32 = AddConvertedTile<simd::Avx2>,
+                                              .scaled = {}};
 
 }  // namespace kiln::internal
 #endif

@@ -45,6 +45,50 @@ void Tile(const TileArguments& args) {
   }
 }
 
+// 12 psums and 12 accumulations stay in registers.
+template <int kVectors>
+void ScaledTiles(const ScaledArguments& args) {
+  const auto* weights = static_cast<const __m512i*>(args.weights);
+  __m512 accumulations[kPixels][kVectors];
+  const uint8_t* operands[kPixels];
+  for (int p = 0; p < kPixels; ++p) {
+    operands[p] = static_cast<const uint8_t*>(args.image) + args.places[p];
+    for (int v = 0; v < kVectors; ++v) {
+      accumulations[p][v] = args.begun ? _mm512_loadu_ps(args.results[p] + 16 * v) : _mm512_setzero_ps();
+    }
+  }
+  for (int64_t t = 0; t < args.tile_count; ++t) {
+    const int64_t* offsets = args.step_offsets + args.tiles[t].first_step;
+    __m512i sums[kPixels][kVectors];
+    for (int p = 0; p < kPixels; ++p) {
+      for (int v = 0; v < kVectors; ++v) sums[p][v] = _mm512_loadu_si512(weights + v);
+    }
+    weights += kVectors;
+    for (int64_t s = 0; s < args.tiles[t].steps; ++s, weights += kVectors) {
+      __m512i w[kVectors];
+      for (int v = 0; v < kVectors; ++v) w[v] = _mm512_loadu_si512(weights + v);
+      for (int p = 0; p < kPixels; ++p) {
+        int32_t four;
+        std::memcpy(&four, operands[p] + offsets[s], sizeof four);
+        const __m512i x = _mm512_set1_epi32(four);
+        for (int v = 0; v < kVectors; ++v) sums[p][v] = _mm512_dpbusd_epi32(sums[p][v], x, w[v]);
+      }
+    }
+    const float* weight_scales = args.weight_scales + t * args.weight_scale_stride;
+    for (int p = 0; p < kPixels; ++p) {
+      const __m512 input_scale = _mm512_set1_ps(args.input_scales[p][args.scale_offsets[t]]);
+      for (int v = 0; v < kVectors; ++v) {
+        const __m512 scale = _mm512_mul_ps(input_scale, _mm512_loadu_ps(weight_scales + 16 * v));
+        const __m512 psum = _mm512_maskz_cvtepi32_ps(0xffff, sums[p][v]);
+        accumulations[p][v] = _mm512_fmadd_ps(psum, scale, accumulations[p][v]);
+      }
+    }
+  }
+  for (int p = 0; p < kPixels; ++p) {
+    for (int v = 0; v < kVectors; ++v) _mm512_storeu_ps(args.results[p] + 16 * v, accumulations[p][v]);
+  }
+}
+
 void AddIntegers(const AccumulationArguments& args) {
   const __m128i psum_above = _mm_cvtsi32_si128(32 - args.psum_bits);
   const __m128i above = _mm_cvtsi32_si128(32 - args.accumulation_bits);
@@ -72,12 +116,20 @@ constexpr TileKernel Kernel() {
           .function = {Tile<kBytes, 1>, Tile<kBytes, 2>, Tile<kBytes, 3>, Tile<kBytes, 4>}};
 }
 
+constexpr TileKernel ScaledShape() {
+  TileKernel kernel = Kernel<true>();
+  kernel.max_vectors = 2;
+  return kernel;
+}
+
 }  // namespace
 
-const IntegerKernelSet kAvx512IntegerKernels = {.bytes = Kernel<true>(),
-                                                .words = Kernel<false>(),
-                                                .to_integer = AddIntegers,
-                                                .to_fp32 = AddConvertedTile<simd::Avx512>};
+const IntegerKernelSet kAvx512IntegerKernels = {
+    .bytes = Kernel<true>(),
+    .words = Kernel<false>(),
+    .to_integer = AddIntegers,
+    .to_fp32 = AddConvertedTile<simd::Avx512>,
+    .scaled = {.tile = ScaledShape(), .function = {ScaledTiles<1>, ScaledTiles<2>}}};
 
 }  // namespace kiln::internal
 #endif

@@ -95,12 +95,38 @@ extern const FloatKernelSet kAvx512FloatKernels;    // mac_float_avx512vnni.cc
 // For float accumulations; null for kOther.
 AccumulationFunction FloatAccumulation(CpuLevel level, SumRounding rounding);
 
+// All tiles of a chunk for the pixels and columns of one group, without a stop between psums and fp32 accumulations:
+// accumulation = fma(fp32(psum), s, accumulation).
+struct TileSteps {
+  int64_t first_step, steps;
+};
+struct ScaledArguments {
+  const void* image;
+  const int64_t* places;
+  const TileSteps* tiles;
+  int64_t tile_count;
+  const int64_t* step_offsets;
+  const void* weights;
+  const float* const* input_scales;  // of each pixel
+  const int64_t* scale_offsets;      // of each tile
+  const float* weight_scales;        // [tile][weight_scale_stride]
+  int64_t weight_scale_stride;
+  float* const* results;  // of each pixel; two may be the same
+  bool begun;             // results hold what earlier chunks gave; else they start at zero
+};
+using ScaledFunction = void (*)(const ScaledArguments& arguments);
+struct ScaledKernel {
+  TileKernel tile;  // its shape; function of it is not called
+  ScaledFunction function[kMaxTileVectors] = {};
+};
+
 // Integer psums, wrapping at 32 bits.
 struct IntegerKernelSet {
   TileKernel bytes;                 // int8 weights, operands int8 + 128; no functions where the level has none
   TileKernel words;                 // int16 pairs
   AccumulationFunction to_integer;  // psum and sum wrap at their bits
   AccumulationFunction to_fp32;     // fp32(psum) * s, fp32 accumulation; 32-bit psums
+  ScaledKernel scaled;              // of bytes, to_fp32 in one; no functions where the level has none
 };
 extern const IntegerKernelSet kPortableIntegerKernels;  // mac_integer.cc
 extern const IntegerKernelSet kAvx2IntegerKernels;      // mac_integer_avx2.cc
@@ -118,6 +144,7 @@ void CopyPsums(const AccumulationArguments& arguments);
 struct TilePlan {
   TileKernel tile;
   AccumulationFunction accumulate = nullptr;
+  ScaledKernel scaled;  // in place of tile and accumulate, if it has functions
   SumFormat psum, accumulation;
   int psum_bits = 0, accumulation_bits = 32;  // as AccumulationArguments has them
   float unit = 1;

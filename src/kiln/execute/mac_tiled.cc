@@ -30,7 +30,7 @@ class TiledWeights final : public MacWeights {
   TiledWeights(const TilePlan& plan, const MacOrder& order, int64_t columns, const void* weights, const float* scales)
       : MacWeights(columns, RoundUp(columns, plan.tile.lanes)), plan_(plan), scale_offsets_(order.scale_offsets) {
     FindSteps(order);
-    PackWeights(order, static_cast<const uint8_t*>(weights));
+    PackWeights(static_cast<const uint8_t*>(weights));
     if (scales != nullptr) {
       const int64_t tiles = std::ssize(tiles_);
       scales_.assign(static_cast<size_t>(tiles * padded_columns()), 1.0f);
@@ -54,7 +54,11 @@ class TiledWeights final : public MacWeights {
           ++tile;
         } while (tile < tiles_.size() &&
                  weights - chunk + TileBytes(tiles_[tile], columns.width) <= kResidentWeightBytes);
-        MultiplyTiles(begin, tile, columns, chunk, image, scales, pixels, static_cast<uint32_t*>(out), out_stride);
+        if (plan_.scaled.function[0] != nullptr) {
+          MultiplyScaled(begin, tile, columns, chunk, image, scales, pixels, static_cast<float*>(out), out_stride);
+        } else {
+          MultiplyTiles(begin, tile, columns, chunk, image, scales, pixels, static_cast<uint32_t*>(out), out_stride);
+        }
       }
     }
     if (plan_.accumulation.rounding != SumRounding::kOther) {
@@ -63,9 +67,7 @@ class TiledWeights final : public MacWeights {
   }
 
  private:
-  struct Tile {
-    int64_t first_step, steps;
-  };
+  using Tile = TileSteps;
   struct Block {
     int64_t first, width;
   };
@@ -96,13 +98,12 @@ class TiledWeights final : public MacWeights {
     }
   }
 
-  void PackWeights(const MacOrder& order, const uint8_t* weights) {
+  void PackWeights(const uint8_t* weights) {
     const int64_t bytes = plan_.tile.weight_bytes, per_step = plan_.tile.operands_per_step;
     const int64_t block = int64_t{plan_.tile.lanes} * plan_.tile.max_vectors;
     int64_t total = 0;
     for (const Tile& tile : tiles_) total += TileBytes(tile, padded_columns());
     weights_.resize(static_cast<size_t>(total), 0);
-    (void)order;
     uint8_t* at = weights_.data();
     for (int64_t first = 0; first < padded_columns(); first += block) {
       const int64_t width = std::min(block, padded_columns() - first), used = std::min(width, columns() - first);
@@ -128,6 +129,27 @@ class TiledWeights final : public MacWeights {
     std::memcpy(&sum, starting, sizeof sum);
     sum -= 128u * static_cast<uint32_t>(int32_t{weight});
     std::memcpy(starting, &sum, sizeof sum);
+  }
+
+  // As MultiplyTiles, by a kernel that takes all tiles at once.
+  void MultiplyScaled(size_t begin, size_t end, const Block& columns, const uint8_t* weights, const void* image,
+                      const float* scales, const Pixels& pixels, float* out, int64_t out_stride) const {
+    const ScaledFunction multiply = plan_.scaled.function[columns.width / plan_.tile.lanes - 1];
+    const auto first = static_cast<int64_t>(begin);
+    for (int64_t p = 0; p < pixels.count; p += plan_.tile.pixels) {
+      int64_t places[kMaxPixels];
+      const float* input_scales[kMaxPixels];
+      float* results[kMaxPixels];
+      for (int64_t i = 0; i < plan_.tile.pixels; ++i) {
+        const int64_t pixel = std::min(p + i, pixels.count - 1);
+        places[i] = pixels.places[pixel];
+        input_scales[i] = scales + pixels.scale_places[pixel];
+        results[i] = out + pixel * out_stride + columns.first;
+      }
+      multiply({image, places, tiles_.data() + first, static_cast<int64_t>(end - begin), step_offsets_.data(), weights,
+                input_scales, scale_offsets_.data() + first, scales_.data() + first * padded_columns() + columns.first,
+                padded_columns(), results, begin != 0});
+    }
   }
 
   void MultiplyTiles(size_t begin, size_t end, const Block& columns, const uint8_t* weights, const void* image,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -269,7 +270,28 @@ void FormatTable::EncodeValues(const float* values, int64_t count, void* codes, 
   }
 }
 
+// EncodeByArithmetic and back without the code in between, in steps that compilers turn into vectors.
+void FormatTable::RoundByArithmetic(float* values, int64_t count) const {
+  const int shift = 23 - format_.fraction_bits;
+  const bool narrow = format_.exponent_bits < 8;  // else fp32's own subnormals are this format's
+  const uint32_t half_less_one = (1u << (shift - 1)) - 1, mask = ~0u << shift;
+  const float normal = narrow ? DecodeFloat(format_, 1u << format_.fraction_bits) : 0.0f;
+  const float magic = narrow ? 1.5f * std::ldexp(normal, shift) : 0.0f;
+  const uint32_t greatest = std::bit_cast<uint32_t>(ToFloat(GreatestValue(format_)));
+  for (int64_t i = 0; i < count; ++i) {
+    const uint32_t bits = std::bit_cast<uint32_t>(values[i]), sign = bits & kSignBit, magnitude = bits & ~kSignBit;
+    const uint32_t large = (magnitude + half_less_one + ((magnitude >> shift) & 1)) & mask;
+    const float size = std::bit_cast<float>(magnitude);
+    const uint32_t small = std::bit_cast<uint32_t>((size + magic) - magic);
+    uint32_t rounded = size < normal ? small : large;
+    rounded = rounded > greatest ? kInfinityBits : rounded;
+    rounded = magnitude > kInfinityBits ? kQuietNan : rounded | sign;
+    values[i] = std::bit_cast<float>(rounded);
+  }
+}
+
 void FormatTable::RoundValues(float* values, int64_t count, uint64_t seed) const {
+  if (encoder_ == Encoder::kFloat && format_.fraction_bits < 23) return RoundByArithmetic(values, count);
   for (int64_t i = 0; i < count; ++i) {
     values[i] = Round(values[i], static_cast<uint32_t>(MixBits(seed + static_cast<uint64_t>(i)) >> 32));
   }

@@ -53,6 +53,7 @@ class FormatTable {
   void FillBuckets();
   uint32_t EncodeBySteps(float value) const;
   uint32_t EncodeByArithmetic(float value) const;
+  void RoundByArithmetic(float* values, int64_t count) const;
   template <typename Code>
   void EncodeAs(const float* values, int64_t count, Code* codes, uint64_t seed) const;
   template <typename Code>
