@@ -1,6 +1,4 @@
 // Posits: sign, regime (a run of equal bits), es exponent bits, fraction (Posit Standard, 2022, section 3).
-#include <algorithm>
-
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/codec_kinds.h"
 
@@ -57,7 +55,7 @@ uint32_t EncodePosit(const Format& format, const Exact& x, uint32_t random) {
   const Wide rest = string << (128 - cut_bits);
   const Cut cut{.fraction = static_cast<uint32_t>(rest >> 96), .below = (rest << 32) != 0};
   if (RoundsUp(format.rounding, x.negative, (magnitude & 1) != 0, cut, random)) ++magnitude;
-  return with_sign(std::clamp(magnitude, 1u, greatest));
+  return with_sign(magnitude);
 }
 
 }  // namespace kiln::internal
