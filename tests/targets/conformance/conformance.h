@@ -21,6 +21,7 @@
 
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace kiln::conformance {
@@ -30,11 +31,30 @@ struct Exception {
   std::string reason;  // why
 };
 
+// A design point with the types in which its tests hold activations and weights (names for FindQuantType), and how many
+// times the error of int8 they may cost.
+struct DesignPoint {
+  DesignPoint(const char* yaml) : file(yaml) {}  // NOLINT(google-explicit-constructor): int8
+  DesignPoint(std::string yaml, std::string activation_type, std::string weight_type, double allowance,
+              std::vector<Exception> exceptions = {})
+      : file(std::move(yaml)),
+        activations(std::move(activation_type)),
+        weights(std::move(weight_type)),
+        tolerance(allowance),
+        never(std::move(exceptions)) {}
+  bool is_int8() const { return activations == "int8" && weights == "int8"; }
+
+  std::string file;  // relative to the repository
+  std::string activations = "int8", weights = "int8";
+  double tolerance = 1;
+  std::vector<Exception> never = {};  // beside the family's
+};
+
 struct Family {
   std::string name = {};
-  std::vector<std::string> design_points = {};  // files, relative to the repository
-  std::vector<Exception> never = {};            // what the family can never do
-  std::vector<Exception> not_yet = {};          // what it cannot do yet
+  std::vector<DesignPoint> design_points = {};
+  std::vector<Exception> never = {};    // what the family can never do
+  std::vector<Exception> not_yet = {};  // what it cannot do yet
 };
 
 // The families that joined, in link order.

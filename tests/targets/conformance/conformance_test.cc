@@ -17,6 +17,7 @@
 #include "kiln/quantise/quantise.h"
 #include "kiln/support/parallel.h"
 #include "kiln/targets/registry.h"
+#include "tests/targets/conformance/annotate.h"
 #include "tests/targets/conformance/cases.h"
 
 namespace kiln::conformance {
@@ -57,7 +58,7 @@ struct Prepared {
 
 // Passes, calibration on the very images that will be run, quantisation. A random graph may fold its batch dimension
 // away: then images have no joined reference, and ranges are assumed.
-Prepared Prepare(Graph graph, uint64_t seed) {
+Prepared Prepare(Graph graph, uint64_t seed, const DesignPoint& point) {
   Prepared p;
   PassContext context;
   EXPECT_EQ(RunPasses(graph, StandardPipeline(), context), OkStatus());
@@ -77,9 +78,16 @@ Prepared Prepare(Graph graph, uint64_t seed) {
     EXPECT_TRUE(seen.ok()) << seen.status();
     *data = *std::move(seen);
   }
-  auto quantised = Quantise(graph, Int8Recipe(), *data);
+  Recipe recipe = Int8Recipe();
+  recipe.activations.type.symmetric = !point.is_int8();
+  auto quantised = Quantise(graph, recipe, *data);
   EXPECT_TRUE(quantised.ok()) << quantised.status();
   p.quantised = *std::move(quantised);
+  if (!point.is_int8()) {
+    const auto activations = FindQuantType(point.activations), weights = FindQuantType(point.weights);
+    EXPECT_TRUE(activations.ok() && weights.ok()) << activations.status() << weights.status();
+    Retype(p.quantised, *activations, *weights);
+  }
   return p;
 }
 
@@ -145,12 +153,19 @@ class EveryFamily : public testing::TestWithParam<std::tuple<std::string, std::s
     KILN_CHECK(false);
     return Families().front();
   }
+  const DesignPoint& point() const {
+    for (const DesignPoint& p : family().design_points) {
+      if (p.file == std::get<1>(GetParam())) return p;
+    }
+    KILN_CHECK(false);
+    return family().design_points.front();
+  }
 };
 
 std::vector<std::tuple<std::string, std::string>> DesignPoints() {
   std::vector<std::tuple<std::string, std::string>> all;
   for (const Family& family : Families()) {
-    for (const std::string& point : family.design_points) all.emplace_back(family.name, point);
+    for (const DesignPoint& point : family.design_points) all.emplace_back(family.name, point.file);
   }
   return all;
 }
@@ -161,8 +176,9 @@ TEST_P(EveryFamily, RunsEveryCaseOrSaysWhyNot) {
   std::set<const Exception*> used;
   for (const Case& c : AllCases()) {
     SCOPED_TRACE(c.name);
-    const Prepared p = Prepare(c.build(), 11);
+    const Prepared p = Prepare(c.build(), 11, point());
     const Exception* never = Find(family().never, c.name);
+    if (never == nullptr) never = Find(point().never, c.name);
     const Exception* not_yet = Find(family().not_yet, c.name);
     used.insert(never);
     used.insert(not_yet);
@@ -171,7 +187,7 @@ TEST_P(EveryFamily, RunsEveryCaseOrSaysWhyNot) {
     ASSERT_TRUE(program.ok()) << program.status();
     const std::vector<Tensor> outputs = CheckLevels(*accelerator, **program, p.batch);
     ASSERT_FALSE(outputs.empty());
-    EXPECT_LE(RelativeError(outputs, p.reference), c.tolerance) << (*program)->Print();
+    EXPECT_LE(RelativeError(outputs, p.reference), c.tolerance * point().tolerance) << (*program)->Print();
 
     std::string on_host;
     for (const KernelInfo& kernel : (*program)->kernels()) {
@@ -191,7 +207,7 @@ TEST_P(EveryFamily, RunsEveryCaseOrSaysWhyNot) {
       EXPECT_NE(MessageOf(without_host.status()).find("node '"), std::string::npos) << without_host.status();
     }
   }
-  for (const auto* rows : {&family().never, &family().not_yet}) {
+  for (const auto* rows : {&family().never, &family().not_yet, &point().never}) {
     for (const Exception& row : *rows) EXPECT_TRUE(used.count(&row)) << "no case matches '" << row.cases << "'";
   }
 }
@@ -199,18 +215,39 @@ TEST_P(EveryFamily, RunsEveryCaseOrSaysWhyNot) {
 TEST_P(EveryFamily, LevelsAgreeOnRandomGraphs) {
   const auto accelerator = Load(std::get<1>(GetParam()));
   ASSERT_NE(accelerator, nullptr);
-  for (uint64_t seed = 0; seed < 150; ++seed) {
+  const uint64_t graphs = point().is_int8() ? 150 : 40;
+  for (uint64_t seed = 0; seed < graphs; ++seed) {
     SCOPED_TRACE("random graph " + std::to_string(seed));
     Graph graph = RandomGraph(seed);
     // Results are joined along the leading axis of images, which some random graphs do away with.
     const auto one_image = [](const Value* output) { return output->shape().rank() > 0 && output->shape()[0] == 1; };
     if (!std::all_of(graph.outputs().begin(), graph.outputs().end(), one_image)) continue;
-    const Prepared p = Prepare(std::move(graph), seed);
+    const Prepared p = Prepare(std::move(graph), seed, point());
     if (testing::Test::HasFailure()) return;
     const auto program = accelerator->Compile(p.quantised, {});
     ASSERT_TRUE(program.ok()) << program.status();
     CheckLevels(*accelerator, **program, p.batch);
     if (testing::Test::HasFailure()) return;
+  }
+}
+
+// A family that can change its number formats gives a design point that reads back, or the reason.
+TEST_P(EveryFamily, OtherFormatsGiveADesignPointOrAReason) {
+  const auto accelerator = Load(std::get<1>(GetParam()));
+  ASSERT_NE(accelerator, nullptr);
+  for (const auto& [activations, weights] : std::vector<std::pair<std::string, std::string>>{
+           {"int8", "int4"}, {"mxint8", "mxint8"}, {"mxfp8_e5m2", "mxfp4"}, {"e5m2", "e4m3"}, {"bf16", "nf4"}}) {
+    const auto variant = accelerator->WithFormats(*FindQuantType(activations), *FindQuantType(weights));
+    if (!variant.ok()) {
+      EXPECT_EQ(variant.status().code(), StatusCode::kUnimplemented) << variant.status();
+      continue;
+    }
+    const std::string text = (*variant)->Describe();
+    const auto again = ParseAccelerator(text, "described.yaml");
+    ASSERT_TRUE(again.ok()) << again.status() << "\n" << text;
+    EXPECT_EQ((*again)->Describe(), text);
+    EXPECT_NE(text, accelerator->Describe());
+    EXPECT_EQ((*variant)->PeakMacsPerCycle(), accelerator->PeakMacsPerCycle());
   }
 }
 
@@ -240,7 +277,7 @@ TEST_P(EveryFamily, RefusesUnknownKeys) {
 TEST_P(EveryFamily, RefusesInputsOfTheWrongShape) {
   const auto accelerator = Load(std::get<1>(GetParam()));
   ASSERT_NE(accelerator, nullptr);
-  const Prepared p = Prepare(AllCases().front().build(), 11);
+  const Prepared p = Prepare(AllCases().front().build(), 11, point());
   const auto program = accelerator->Compile(p.quantised, {});
   ASSERT_TRUE(program.ok()) << program.status();
   for (const Level level : {Level::kFunctional, Level::kCycle}) {

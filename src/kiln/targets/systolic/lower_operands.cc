@@ -93,6 +93,7 @@ StatusOr<ConstantWeights> ConstantWeights::Read(const Value& value, int reductio
                                 Blocks(q.type.scale_format, q.type.block_size), config.weight_format.name,
                                 Blocks(config.scale_format, config.block_size)));
     }
+    if (!q.scales.empty()) return ToHost("weights have block scales of their own");
     if (q.axis != reduction_axis) return ToHost("weights have block scales along another axis than the reduction");
     w.codec_ = std::make_shared<const BlockCodec>(q.type);
     w.unit_ = UnitOf(config.weight_format, config);
@@ -115,6 +116,9 @@ StatusOr<ConstantWeights> ConstantWeights::Read(const Value& value, int reductio
              w.format_.overflow == Overflow::kSaturate;
   if (w.whole_ && config.weight_format.is_integer()) {
     w.range_ = CodesOf(w.format_, q.type.symmetric);
+    for (size_t i = 0; i < w.scales_.size(); ++i) {  // of a code, not of the value of a code
+      w.inverse_[i] = InverseScale(std::ldexp(w.scales_[i], -w.format_.fraction_bits));
+    }
     w.unit_ = std::ldexp(1.0, -w.format_.fraction_bits) / CountOf(config.weight_format, config);
     KILN_RETURN_IF_ERROR(w.CheckCodes(w.format_, config));
     return w;

@@ -91,7 +91,8 @@ StatusOr<Encoding> EncodingOf(const Value& value, const Config& config) {
   const Quantisation& q = *value.quantisation();
   const Format& format = q.type.format;
   if (q.type.scheme == Scheme::kPerBlock) {
-    const bool fits = format == config.input_format && q.type.block_size == config.block_size &&
+    // Scales that stand in the annotation are none that the quantiser would find.
+    const bool fits = q.scales.empty() && format == config.input_format && q.type.block_size == config.block_size &&
                       q.type.scale_format == config.scale_format && value.has_shape() && q.axis >= 0 &&
                       q.axis < value.shape().rank();
     if (!fits) return Foreign(q);
