@@ -10,7 +10,6 @@
 
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/tables.h"
-#include "kiln/support/random.h"
 
 namespace kiln {
 namespace {
@@ -116,37 +115,6 @@ TEST(Mac, QuireRoundsOnce) {
   EXPECT_EQ(Sum(rule, {many}, 0x1p-12f), 0);  // 1 + 2^-24 is 1 in fp32, every time
 }
 
-TEST(Mac, ExactSumIsExact) {
-  Random random(31);
-  for (int round = 0; round < 200; ++round) {
-    __int128 sum = 0;
-    ExactSum exact;
-    std::vector<Exact> terms;
-    for (int i = 0; i < 50; ++i) {
-      const int64_t value = random.Between(-(int64_t{1} << 40), int64_t{1} << 40);
-      const int64_t shift = random.Between(0, 60);
-      sum += static_cast<__int128>(value) << shift;
-      terms.push_back(Exact::Of(value < 0, static_cast<uint64_t>(value < 0 ? -value : value), shift - 70));
-    }
-    for (const Exact& term : terms) exact.Add(term);
-    const float expected = std::ldexp(static_cast<float>(sum), -70);
-    ASSERT_EQ(ToFloat(exact.Total()), expected);
-    for (const Exact& term : terms) exact.Add(Negate(term));
-    ASSERT_TRUE(exact.Total().is_zero() && !exact.Total().negative);
-  }
-  ExactSum far;  // 2^800 + 2^-800 - 2^800
-  far.Add(Exact::Of(false, 1, 800));
-  far.Add(Exact::Of(false, 1, -800));
-  EXPECT_EQ(far.Total().exponent, 800);
-  EXPECT_EQ(far.Total().significand & 1, 1u);  // sticky
-  far.Add(Exact::Of(true, 1, 800));
-  EXPECT_EQ(far.Total(), Exact::Of(false, 1, -800));
-  far.Add(Exact::Infinity(true));
-  EXPECT_EQ(far.Total(), Exact::Infinity(true));
-  far.Add(Exact::Infinity(false));
-  EXPECT_TRUE(far.Total().is_nan());
-}
-
 TEST(Mac, RulesThatMakeNoSense) {
   const auto message = [](MacRule rule, bool quire = false, bool scaled = false) {
     rule.quire = quire;
@@ -160,7 +128,7 @@ TEST(Mac, RulesThatMakeNoSense) {
   EXPECT_THAT(message(Rule("e4m3", "e8m0", "bf16")), testing::HasSubstr("cannot hold sums"));
   EXPECT_THAT(message(Rule("int8", "int32", "int32"), false, true), testing::HasSubstr("under block scales"));
   EXPECT_THAT(message(Rule("int8", "int32", "int32"), true), testing::HasSubstr("exact without one"));
-  EXPECT_THAT(message(Rule("posit32_8", "fp32", "fp32"), true), testing::HasSubstr("reach from"));
+  EXPECT_THAT(message(Rule("posit32_8", "fp32", "fp32"), true), testing::HasSubstr("reach beyond"));
   EXPECT_EQ(message(Rule("posit32_2", "fp32", "fp32"), true), "");
   EXPECT_EQ(message(Rule("binary", "int8", "int16")), "");
 }

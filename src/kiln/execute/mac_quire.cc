@@ -12,6 +12,7 @@
 
 #include "kiln/execute/mac_kernels.h"
 #include "kiln/numerics/codec.h"
+#include "kiln/numerics/quire.h"
 #include "kiln/support/check.h"
 
 namespace kiln::internal {
@@ -144,7 +145,7 @@ class QuireWeights final : public MacWeights {
  private:
   uint32_t Defined(const Operand* operands, const float* scales, int64_t column) const {
     uint32_t accumulation = MacZero(rule_.accumulation);
-    ExactSum sum;
+    Quire sum;
     size_t element = 0;
     for (size_t t = 0; t < order_.tile_sizes.size(); ++t) {
       const size_t end = element + static_cast<size_t>(order_.tile_sizes[t]);
@@ -155,11 +156,11 @@ class QuireWeights final : public MacWeights {
       if (!rule_.scaled) continue;
       const float scale =
           scales[order_.scale_offsets[t]] * scales_[t * static_cast<size_t>(columns()) + static_cast<size_t>(column)];
-      accumulation = AccumulationStep(rule_, accumulation, Exact::FromFloat(ToFloat(sum.Total())), scale);
+      accumulation = AccumulationStep(rule_, accumulation, Exact::FromFloat(ToFloat(sum.Value())), scale);
       sum = {};
     }
     if (rule_.scaled) return MacResult(rule_, accumulation);
-    const float result = ToFloat(sum.Total());
+    const float result = ToFloat(sum.Value());
     return result == result ? std::bit_cast<uint32_t>(result) : kQuietNan;
   }
 

@@ -6,6 +6,7 @@
 
 #include "fmt/format.h"
 #include "kiln/numerics/codec.h"
+#include "kiln/numerics/quire.h"
 #include "kiln/numerics/tables.h"
 #include "kiln/support/check.h"
 
@@ -22,17 +23,6 @@ Status CheckSumFormat(const char* key, const Format& format) {
                    "a signed integer, float or posit format with a zero");
   }
   return OkStatus();
-}
-
-// A quire must hold the greatest product and the least.
-Status CheckReach(const MacRule& rule) {
-  const int64_t greatest = GreatestValue(rule.input).exponent + GreatestValue(rule.weight).exponent + 1;
-  const int64_t least = LeastPositive(rule.input).exponent + LeastPositive(rule.weight).exponent;
-  if (greatest <= ExactSum::kReach && least >= -ExactSum::kReach) return OkStatus();
-  return UnsupportedAt(
-      "", "key 'quire'",
-      fmt::format("products of {} and {} reach from 2^{} to 2^{}", rule.input.name, rule.weight.name, least, greatest),
-      fmt::format("formats whose products stay within 2^-{} and 2^{}", ExactSum::kReach, ExactSum::kReach));
 }
 
 // The lowest `bits` bits of a number, sign-extended.
@@ -57,61 +47,6 @@ int64_t IntegerOperand(const Format& format, uint32_t code) {
   return static_cast<int64_t>(DecodeFloat(format, code));
 }
 
-void ExactSum::Add(const Exact& term) {
-  if (!term.is_finite()) {
-    nan_ |= term.is_nan();
-    plus_infinity_ |= term.is_infinite() && !term.negative;
-    minus_infinity_ |= term.is_infinite() && term.negative;
-    return;
-  }
-  if (term.is_zero()) return;
-  const int64_t place = term.exponent - 63 - kLowest;
-  KILN_CHECK(place >= 0 && term.exponent <= kReach);
-  unsigned __int128 shifted = static_cast<unsigned __int128>(term.significand) << (place % 64);
-  uint64_t carry = 0;
-  for (int64_t i = place / 64; i < kLimbs; ++i, shifted >>= 64) {
-    const auto part = static_cast<uint64_t>(shifted);
-    unsigned __int128 sum = limbs_[i];
-    if (term.negative) {
-      sum = sum - part - carry;
-      carry = (sum >> 64) != 0 ? 1 : 0;
-    } else {
-      sum = sum + part + carry;
-      carry = static_cast<uint64_t>(sum >> 64);
-    }
-    limbs_[i] = static_cast<uint64_t>(sum);
-    if (carry == 0 && (shifted >> 64) == 0) break;
-  }
-}
-
-Exact ExactSum::Total() const {
-  if (nan_ || (plus_infinity_ && minus_infinity_)) return Exact::Nan();
-  if (plus_infinity_ || minus_infinity_) return Exact::Infinity(minus_infinity_);
-  const bool negative = (limbs_[kLimbs - 1] >> 63) != 0;
-  uint64_t magnitude[kLimbs];
-  uint64_t carry = negative ? 1 : 0;
-  for (int i = 0; i < kLimbs; ++i) {
-    magnitude[i] = (negative ? ~limbs_[i] : limbs_[i]) + carry;
-    carry = carry != 0 && magnitude[i] == 0 ? 1 : 0;
-  }
-  int top = kLimbs - 1;
-  while (top >= 0 && magnitude[top] == 0) --top;
-  if (top < 0) return Exact::Zero();
-  const int left = std::countl_zero(magnitude[top]);
-  Exact total;
-  total.negative = negative;
-  total.exponent = kLowest + 64 * int64_t{top} + 63 - left;
-  total.significand = magnitude[top] << left;
-  uint64_t below = 0;
-  if (top > 0) {
-    if (left > 0) total.significand |= magnitude[top - 1] >> (64 - left);
-    below = left > 0 ? magnitude[top - 1] << left : magnitude[top - 1];
-    for (int i = 0; i < top - 1; ++i) below |= magnitude[i];
-  }
-  if (below != 0) total.significand |= 1;
-  return total;
-}
-
 Status CheckMacRule(const MacRule& rule) {
   KILN_RETURN_IF_ERROR(CheckSumFormat("key 'psum_format'", rule.psum));
   KILN_RETURN_IF_ERROR(CheckSumFormat("key 'accumulation_format'", rule.accumulation));
@@ -121,7 +56,13 @@ Status CheckMacRule(const MacRule& rule) {
                      fmt::format("{} cannot take psums in {}", rule.accumulation.name, rule.psum.name),
                      "a float or posit format");
     }
-    return rule.quire ? CheckReach(rule) : OkStatus();
+    if (rule.quire && !Quire::Fits(rule.input, rule.weight)) {
+      return UnsupportedAt(
+          "", "key 'quire'",
+          fmt::format("products of {} and {} reach beyond its bits", rule.input.name, rule.weight.name),
+          "formats of less range");
+    }
+    return OkStatus();
   }
   for (const Format* operand : {&rule.input, &rule.weight}) {
     if (!IsIntegerOperand(*operand)) {
@@ -177,16 +118,16 @@ namespace {
 
 uint32_t MultiplyAccumulateInQuire(const MacRule& rule, std::span<const MacTile> tiles) {
   uint32_t accumulation = MacZero(rule.accumulation);
-  ExactSum sum;
+  Quire sum;
   for (const MacTile& tile : tiles) {
     for (size_t r = 0; r < tile.inputs.size(); ++r) {
       sum.AddProduct(Decode(rule.input, tile.inputs[r]), Decode(rule.weight, tile.weights[r]));
     }
     if (!rule.scaled) continue;
-    accumulation = AccumulationStep(rule, accumulation, Exact::FromFloat(ToFloat(sum.Total())), tile.scale);
+    accumulation = AccumulationStep(rule, accumulation, Exact::FromFloat(ToFloat(sum.Value())), tile.scale);
     sum = {};
   }
-  return rule.scaled ? MacResult(rule, accumulation) : FloatBits(ToFloat(sum.Total()));
+  return rule.scaled ? MacResult(rule, accumulation) : FloatBits(ToFloat(sum.Value()));
 }
 
 }  // namespace

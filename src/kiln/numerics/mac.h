@@ -61,23 +61,6 @@ struct MacTile {
 // accumulation's value (rounded to nearest even where fp32 cannot hold it); every NaN as 0x7fc00000.
 uint32_t MultiplyAccumulate(const MacRule& rule, std::span<const MacTile> tiles);
 
-// A sum of products without any rounding.
-class ExactSum {
- public:
-  // Products' exponents lie in [-kReach, kReach]; the sum takes 2^64 of them.
-  static constexpr int64_t kReach = 900;
-  void AddProduct(const Exact& a, const Exact& b) { Add(Multiply(a, b)); }
-  void Add(const Exact& term);
-  // With a sticky bit, for one rounding to 32 significant bits or fewer. NaN from infinities of both signs.
-  Exact Total() const;
-
- private:
-  static constexpr int kLimbs = 32;
-  static constexpr int64_t kLowest = -1024;  // exponent of the lowest bit
-  uint64_t limbs_[kLimbs] = {};              // two's complement, lowest first
-  bool nan_ = false, plus_infinity_ = false, minus_infinity_ = false;
-};
-
 // Its steps, for machines that keep psums and accumulations as codes of their formats (integers: sign-extended to 32
 // bits). Not for a quire.
 uint32_t PsumStep(const MacRule& rule, uint32_t psum, uint32_t input, uint32_t weight);
