@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cmath>
+#include <fstream>
 #include <limits>
 
 #include "kiln/ir/base64.h"
@@ -73,6 +74,52 @@ TEST(Text, GoldenTextParsesAndPrintsTheSame) {
   EXPECT_EQ(graph->metadata().at("kiln.mean"), "0.5\n");
   EXPECT_EQ(PrintNode(*conv),
             "%1 = conv %image, %w, _ {kernel_shape=[1, 1], layout=\"nchw\"} \"first\" region \"stem\" : f32[?x4x8x8]");
+}
+
+TEST(Text, AnnotationsRoundTrip) {
+  constexpr std::string_view kTexts[] = {
+      "int8 per_tensor scale=[0.5] zero=[-3]",
+      "int8 per_tensor symmetric scale=[0.5]",
+      "int4 per_channel symmetric axis=1 scale=[1, 2]",
+      "int32 none symmetric",
+      "e4m3 none",
+      "posit8_1 per_tensor scale_format=e8m0 scale=[0.25]",
+      "fixed8_6 per_block axis=3 block=32 scale_format=e8m0",
+      "nf4 per_block axis=0 block=2 scale=[1, 0.1, 0.3333333]",
+      "int4.toward_zero.wrap per_tensor symmetric scale=[1]",
+  };
+  for (std::string_view text : kTexts) {
+    const auto q = ParseQuantisation(text, "");
+    ASSERT_TRUE(q.ok()) << text << ": " << q.status();
+    EXPECT_EQ(PrintQuantisation(*q), text);
+    EXPECT_EQ(*ParseQuantisation(PrintQuantisation(*q), ""), *q);
+  }
+  EXPECT_TRUE(ParseQuantisation("e4m3 none", "")->type.symmetric);
+  EXPECT_FALSE(ParseQuantisation("int8 none", "")->type.symmetric);
+  EXPECT_EQ(ParseQuantisation("fixed8_6 per_block axis=3 block=32 scale_format=e8m0", "")->type,
+            FindQuantType("mxint8").value());
+}
+
+TEST(Text, AnnotationErrors) {
+  EXPECT_EQ(MessageOf(ParseQuantisation("int8 per_tensor scale=[1] more", "x").status()),
+            "x: line 1, column 27: found 'more'; expected the end of the annotation");
+  EXPECT_THAT(MessageOf(ParseQuantisation("int99 none", "x").status()), HasSubstr("x: line 1, column 1: "));
+  EXPECT_THAT(MessageOf(ParseQuantisation("int8 per_row", "x").status()), HasSubstr("per_row"));
+  EXPECT_THAT(MessageOf(ParseQuantisation("e2m1 per_block scale_format=x9", "x").status()), HasSubstr("x9"));
+}
+
+TEST(Text, ACodebookIsItsPath) {
+  const std::string path = testing::TempDir() + "/my code.yaml";
+  std::ofstream(path) << "name: my_code\nbits: 2\nvalues: [-1, 0, 1, 3]\n";
+  const auto format = FindFormat(path);
+  ASSERT_TRUE(format.ok()) << format.status();
+  const Quantisation q{.type = {.format = *format, .scheme = Scheme::kNone}};
+  EXPECT_EQ(PrintQuantisation(q), "\"" + path + "\" none");
+  const auto back = ParseQuantisation(PrintQuantisation(q), "");
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(*back, q);
+  EXPECT_EQ(back->type.format.codebook->values, (std::vector<float>{-1, 0, 1, 3}));
+  EXPECT_TRUE(VerifyQuantisation(q, {ElementType::kFloat32, Shape{3}}, "", "").ok());
 }
 
 TEST(Text, TypesLeftOutAreInferred) {

@@ -55,6 +55,13 @@ Quantisation PerTensor(float scale, int32_t zero) {
   return {.type = {.format = *FindFormat("int8"), .symmetric = false}, .scales = {scale}, .zero_points = {zero}};
 }
 
+Quantisation MxInt8(int axis) {
+  Quantisation q;
+  q.type = *FindQuantType("mxint8");
+  q.axis = axis;
+  return q;
+}
+
 TEST(Verifier, NamesWhatIsBroken) {
   const std::vector<Breakage> cases = {
       {"operand count", [](Small& s) { s.graph.SetOperand(s.relu, 1, s.bias); },
@@ -131,13 +138,59 @@ TEST(Verifier, NamesWhatIsBroken) {
          s.input->set_quantisation(q);
        },
        "is per_block with blocks of 0"},
+      {"no scales wanted",
+       [](Small& s) {
+         Quantisation q = PerTensor(1, 0);
+         q.type = *FindQuantType("bf16");
+         s.input->set_quantisation(q);
+       },
+       "has 1 scales under none; 0"},
+      {"some scales of blocks",
+       [](Small& s) {
+         Quantisation q = MxInt8(1);
+         q.scales = {1};
+         q.zero_points = {0};
+         q.type.block_size = 2;
+         s.input->set_quantisation(q);
+       },
+       "has 1 scales under per_block; 2"},
+      {"block without axis", [](Small& s) { s.input->set_quantisation(MxInt8(-1)); },
+       "is per_block along axis -1 of 1x4; 0 to 1"},
+      {"block size without blocks",
+       [](Small& s) {
+         Quantisation q = PerTensor(1, 0);
+         q.type.block_size = 32;
+         s.input->set_quantisation(q);
+       },
+       "has blocks of 32 under per_tensor"},
+      {"asymmetric float",
+       [](Small& s) {
+         Quantisation q = PerTensor(1, 0);
+         q.type.format = *FindFormat("e4m3");
+         s.input->set_quantisation(q);
+       },
+       "is asymmetric in e4m3; symmetric: only whole integers take zero points"},
+      {"asymmetric fixed point",
+       [](Small& s) {
+         Quantisation q = PerTensor(1, 0);
+         q.type.format = *FindFormat("fixed8_4");
+         s.input->set_quantisation(q);
+       },
+       "is asymmetric in fixed8_4"},
+      {"scale format",
+       [](Small& s) {
+         Quantisation q = MxInt8(1);
+         q.type.scale_format = *FindFormat("int8");
+         s.input->set_quantisation(q);
+       },
+       "has scales in 'int8'; a float format"},
       {"format",
        [](Small& s) {
          Quantisation q = PerTensor(1, 0);
-         q.type.format.name = "int9";
+         q.type.format.name = "int99";
          s.input->set_quantisation(q);
        },
-       "has the unknown number format 'int9'"},
+       "has the unknown number format 'int99'"},
       {"annotation along a scalar's axis",
        [](Small& s) {
          Quantisation q = PerTensor(1, 0);
@@ -182,7 +235,12 @@ TEST(Verifier, AcceptsGoodAnnotations) {
   q.zero_points.assign(9, 0);
   w->set_quantisation(q);
   Value* f = graph.AddConstant("f", Tensor(ElementType::kFloat32, Shape{3}));
-  f->set_quantisation(Quantisation{.type = {.format = *FindFormat("bf16"), .scheme = Scheme::kNone}});
+  Quantisation none;
+  none.type = *FindQuantType("bf16");
+  f->set_quantisation(none);
+  // The rule finds the scales of blocks, known shape or not.
+  graph.AddInput("blocked", {ElementType::kFloat32, Shape{kUnknownDim, 3, 70}})->set_quantisation(MxInt8(2));
+  graph.AddInput("shapeless", {ElementType::kFloat32, std::nullopt})->set_quantisation(MxInt8(1));
 }
 
 }  // namespace

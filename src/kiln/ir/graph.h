@@ -38,12 +38,21 @@ struct TensorType {
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 
-// How hardware encodes a value: value = scale * (code - zero_point), per tensor or per index of `axis`.
+// How hardware encodes a value: value = scale * (value of the code), or scale * (code - zero_point) in a whole integer
+// format.
+//   kNone        no axis, no scales: codes are values
+//   kPerTensor   one scale, no axis
+//   kPerChannel  one scale for each index of `axis`
+//   kPerBlock    `axis` is the blocked one: each type.block_size elements along it share a scale, the last block of a
+//                line may be shorter. Usually without scales: they follow from the elements by the rule of
+//                numerics/microscaling.h, for constants as for results. Or one for each block, row-major in the shape
+//                that has the number of blocks in place of the axis's length.
 struct Quantisation {
   QuantType type;
-  int axis = -1;                          // kPerChannel: the axis that scales run along; -1 per tensor
-  std::vector<float> scales = {};         // one, or one per index of the axis
+  int axis = -1;
+  std::vector<float> scales = {};         // values of type.scale_format
   std::vector<int32_t> zero_points = {};  // as many as scales; all 0 when symmetric
+  friend bool operator==(const Quantisation&, const Quantisation&) = default;
 };
 
 class Value {

@@ -15,7 +15,9 @@
 //   known absent      _ in place of an operand or result; absent results have no type attributes  7, 0.5 (a float has a
 //   point, an exponent, or is inf or nan), "s", [1, 2], [1.0], ["s"], ints[], floats[],
 //               strings[] (the empty lists), tensor f32[2] = [1, 2]
-//   quant       format, scheme, symmetric, axis=, block=, scale=[...], zero=[...] (absent: a 0 for each scale)
+//   quant       format, scheme, symmetric (goes without saying where the format takes no zero points), axis=, block=,
+//               scale_format= (absent: fp32), scale=[...], zero=[...] (absent: a 0 for each scale); a format with
+//               other characters than those of a word, such as a codebook's path, stands in double quotes
 //   constants   [decimal numbers or "strings"]; base64 "row-major little-endian bytes"; elided
 //   comments    # to the end of the line
 //
@@ -42,6 +44,12 @@ struct PrintOptions {
 std::string PrintGraph(const Graph& graph, const PrintOptions& options = {});
 // One line of it, without the line end: for messages and debuggers.
 std::string PrintNode(const Node& node);
+
+// What stands after `quant` in the text form: "int8 per_tensor scale=[0.5] zero=[-3]".
+std::string PrintQuantisation(const Quantisation& quantisation);
+// Reads it back; the whole text must be one annotation. Whether it fits a value is VerifyQuantisation's to say.
+//   source  what messages name, as for ParseGraph
+StatusOr<Quantisation> ParseQuantisation(std::string_view text, std::string_view source);
 
 struct ParseOptions {
   // An elided constant is an error, unless this makes it an input without a value, which serves for shapes, schedules

@@ -256,6 +256,12 @@ class Parser {
     return std::move(graph_);
   }
 
+  StatusOr<Quantisation> RunQuantisation() {
+    KILN_ASSIGN_OR_RETURN(Quantisation q, ReadAnnotation());
+    if (!scan_.AtEnd()) return scan_.Expected("the end of the annotation");
+    return q;
+  }
+
  private:
   Status ReadStatement() {
     const char next = scan_.Peek();
@@ -361,15 +367,29 @@ class Parser {
   StatusOr<std::optional<Quantisation>> ReadQuantisation() {
     using Maybe = std::optional<Quantisation>;
     if (!scan_.TakeWord("quant")) return Maybe();
-    Quantisation q;
-    const std::string_view format = scan_.Word();
-    const auto found = FindFormat(format);
+    KILN_ASSIGN_OR_RETURN(Quantisation q, ReadAnnotation());
+    return Maybe(std::move(q));
+  }
+
+  StatusOr<Format> ReadFormat() {
+    std::string name;
+    if (scan_.Peek() == '"') {
+      KILN_ASSIGN_OR_RETURN(name, scan_.Quoted());
+    } else {
+      name = std::string(scan_.Word());
+    }
+    auto found = FindFormat(name);
     if (!found.ok()) return scan_.Error(MessageOf(found.status()), "");
-    q.type.format = *found;
+    return found;
+  }
+
+  StatusOr<Quantisation> ReadAnnotation() {
+    Quantisation q;
+    KILN_ASSIGN_OR_RETURN(q.type.format, ReadFormat());
     const auto scheme = FindScheme(scan_.Word());
     if (!scheme.ok()) return scan_.Error(MessageOf(scheme.status()), "");
     q.type.scheme = *scheme;
-    q.type.symmetric = scan_.TakeWord("symmetric");
+    q.type.symmetric = scan_.TakeWord("symmetric") || !q.type.format.is_whole();
     const auto read_int = [&](std::string_view key, int& out) -> Status {
       if (!scan_.TakeWord(key)) return OkStatus();
       KILN_RETURN_IF_ERROR(scan_.Expect('='));
@@ -378,6 +398,10 @@ class Parser {
     };
     KILN_RETURN_IF_ERROR(read_int("axis", q.axis));
     KILN_RETURN_IF_ERROR(read_int("block", q.type.block_size));
+    if (scan_.TakeWord("scale_format")) {
+      KILN_RETURN_IF_ERROR(scan_.Expect('='));
+      KILN_ASSIGN_OR_RETURN(q.type.scale_format, ReadFormat());
+    }
     if (scan_.TakeWord("scale")) {
       KILN_RETURN_IF_ERROR(scan_.Expect('='));
       const auto read = [&] { return ParseFloat<float, uint32_t>(scan_, scan_.NumberText()); };
@@ -389,7 +413,7 @@ class Parser {
     } else {
       q.zero_points.assign(q.scales.size(), 0);
     }
-    return Maybe(std::move(q));
+    return q;
   }
 
   template <typename T>
@@ -650,6 +674,11 @@ class Parser {
 
 StatusOr<Graph> ParseGraph(std::string_view text, std::string_view source, const ParseOptions& options) {
   return Parser(text, source, options).Run();
+}
+
+StatusOr<Quantisation> ParseQuantisation(std::string_view text, std::string_view source) {
+  const ParseOptions options;
+  return Parser(text, source, options).RunQuantisation();
 }
 
 }  // namespace kiln

@@ -136,21 +136,15 @@ std::string PayloadText(const Tensor& tensor, const PrintOptions& options) {
   return out + "]";
 }
 
-std::string QuantisationText(const Quantisation& q) {
-  std::string out = fmt::format(" quant {} {}", q.type.format.name, NameOf(q.type.scheme));
-  if (q.type.symmetric) out += " symmetric";
-  if (q.axis != -1) out += fmt::format(" axis={}", q.axis);
-  if (q.type.block_size != 0) out += fmt::format(" block={}", q.type.block_size);
-  if (!q.scales.empty()) out += " scale=" + ListText(q.scales, [](float x) { return FloatText(x); });
-  const bool zeros = std::all_of(q.zero_points.begin(), q.zero_points.end(), [](int32_t z) { return z == 0; });
-  if (!zeros || q.zero_points.size() != q.scales.size()) {
-    out += " zero=" + ListText(q.zero_points, [](int32_t x) { return std::to_string(x); });
-  }
-  return out;
+// A format's name; the path of a codebook may hold anything.
+std::string FormatText(const Format& format) {
+  const bool is_word = !format.name.empty() && std::all_of(format.name.begin(), format.name.end(), IsWordByte);
+  return is_word ? format.name : Quote(format.name);
 }
 
 std::string ValueTypeText(const Value& value) {
-  return TypeText(value.type()) + (value.quantisation().has_value() ? QuantisationText(*value.quantisation()) : "");
+  return TypeText(value.type()) +
+         (value.quantisation().has_value() ? " quant " + PrintQuantisation(*value.quantisation()) : "");
 }
 
 struct AttributeText {
@@ -197,6 +191,21 @@ std::string NodeText(const Node& node, const PrintOptions& options) {
 }
 
 }  // namespace
+
+std::string PrintQuantisation(const Quantisation& q) {
+  const QuantType& type = q.type;
+  std::string out = fmt::format("{} {}", FormatText(type.format), NameOf(type.scheme));
+  if (type.symmetric && type.format.is_whole()) out += " symmetric";
+  if (q.axis != -1) out += fmt::format(" axis={}", q.axis);
+  if (type.block_size != 0) out += fmt::format(" block={}", type.block_size);
+  if (type.scale_format != QuantType().scale_format) out += " scale_format=" + FormatText(type.scale_format);
+  if (!q.scales.empty()) out += " scale=" + ListText(q.scales, [](float x) { return FloatText(x); });
+  const bool zeros = std::all_of(q.zero_points.begin(), q.zero_points.end(), [](int32_t z) { return z == 0; });
+  if (!zeros || q.zero_points.size() != q.scales.size()) {
+    out += " zero=" + ListText(q.zero_points, [](int32_t x) { return std::to_string(x); });
+  }
+  return out;
+}
 
 std::string PrintNode(const Node& node) { return NodeText(node, {.elide_constants = true}); }
 

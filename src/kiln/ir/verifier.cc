@@ -145,79 +145,127 @@ class Verifier {
   std::unordered_map<const Value*, std::unordered_map<const Node*, int>> uses_;
 };
 
-// How many scales an annotation must have; nullopt where the shape does not tell.
-StatusOr<std::optional<int64_t>> ScalesWanted(const Quantisation& q, const TensorType& type, std::string_view source,
-                                              std::string_view place) {
-  using Count = std::optional<int64_t>;
-  switch (q.type.scheme) {
-    case Scheme::kNone:
-      return Count(0);
-    case Scheme::kPerTensor:
-      if (q.axis != -1) return ErrorAt(source, place, fmt::format("is per_tensor along axis {}", q.axis), "axis -1");
-      return Count(1);
-    case Scheme::kPerChannel:
-    case Scheme::kPerBlock:
-      break;
-  }
-  if (!type.shape.has_value()) return Count();
-  const Shape& shape = *type.shape;
-  if (q.axis < 0 || q.axis >= shape.rank()) {
-    return ErrorAt(source, place,
-                   fmt::format("is {} along axis {} of {}", NameOf(q.type.scheme), q.axis, shape.ToString()),
-                   fmt::format("0 to {}", shape.rank() - 1));
-  }
-  const int64_t length = shape[q.axis];
-  if (q.type.scheme == Scheme::kPerChannel) return length < 0 ? Count() : Count(length);
-  if (q.type.block_size < 1) {
-    return ErrorAt(source, place, fmt::format("is per_block with blocks of {}", q.type.block_size), "1 or more");
-  }
-  if (!shape.IsKnown()) return Count();
-  Shape blocks = shape;
-  blocks[q.axis] = (length + q.type.block_size - 1) / q.type.block_size;
-  return CheckedNumElements(blocks);
+// Whether a format says what it is: a row or rule of FindFormat, or a codebook, whose file need not be read again.
+bool IsKnown(const Format& format) {
+  if (format.kind == FormatKind::kCodebook) return format.codebook != nullptr && !format.codebook->values.empty();
+  return FindFormat(format.name).ok();
 }
+
+// The rules of one annotation.
+class AnnotationVerifier {
+ public:
+  AnnotationVerifier(const Quantisation& q, const TensorType& type, std::string_view source, std::string_view place)
+      : q_(q), type_(type), source_(source), place_(place) {}
+
+  Status Run() {
+    KILN_RETURN_IF_ERROR(CheckFormats());
+    if (!IsFloat(type_.element) && !IsInteger(type_.element)) {
+      return Error(fmt::format("of type {} is quantised to {}", NameOf(type_.element), q_.type.format.name),
+                   "annotations on numbers");
+    }
+    KILN_RETURN_IF_ERROR(CheckAxis());
+    KILN_RETURN_IF_ERROR(CheckCounts());
+    KILN_RETURN_IF_ERROR(CheckScales());
+    return CheckZeroPoints();
+  }
+
+ private:
+  Status Error(std::string_view fault, std::string_view remedy) const {
+    return ErrorAt(source_, place_, fault, remedy);
+  }
+  bool HasAxis() const { return q_.type.scheme == Scheme::kPerChannel || q_.type.scheme == Scheme::kPerBlock; }
+
+  Status CheckFormats() const {
+    const QuantType& type = q_.type;
+    if (!IsKnown(type.format)) return Error(fmt::format("has the unknown number format '{}'", type.format.name), "");
+    if (!type.symmetric && !type.format.is_whole()) {
+      return Error(fmt::format("is asymmetric in {}", type.format.name),
+                   "symmetric: only whole integers take zero points");
+    }
+    const bool has_scales = type.scheme != Scheme::kNone;
+    if (has_scales && (type.scale_format.kind != FormatKind::kFloat || !IsKnown(type.scale_format))) {
+      return Error(fmt::format("has scales in '{}'", type.scale_format.name), "a float format");
+    }
+    if (type.scheme != Scheme::kPerBlock && type.block_size != 0) {
+      return Error(fmt::format("has blocks of {} under {}", type.block_size, NameOf(type.scheme)), "no block size");
+    }
+    if (type.scheme == Scheme::kPerBlock && type.block_size < 1) {
+      return Error(fmt::format("is per_block with blocks of {}", type.block_size), "1 or more");
+    }
+    return OkStatus();
+  }
+
+  Status CheckAxis() const {
+    if (!HasAxis()) {
+      if (q_.axis == -1) return OkStatus();
+      return Error(fmt::format("is {} along axis {}", NameOf(q_.type.scheme), q_.axis), "axis -1");
+    }
+    if (!type_.shape.has_value() && q_.axis >= 0) return OkStatus();
+    const int rank = type_.shape.has_value() ? type_.shape->rank() : 0;
+    if (q_.axis >= 0 && q_.axis < rank) return OkStatus();
+    return Error(fmt::format("is {} along axis {} of {}", NameOf(q_.type.scheme), q_.axis,
+                             type_.shape.has_value() ? type_.shape->ToString() : "*"),
+                 rank == 0 ? "an axis that is there" : fmt::format("0 to {}", rank - 1));
+  }
+
+  // How many scales there must be; nullopt where the shape does not tell.
+  std::optional<int64_t> ScalesWanted() const {
+    if (!HasAxis()) return q_.type.scheme == Scheme::kNone ? 0 : 1;
+    if (q_.type.scheme == Scheme::kPerBlock && q_.scales.empty()) return 0;
+    if (!type_.shape.has_value()) return std::nullopt;
+    Shape shape = *type_.shape;
+    const int64_t length = shape[q_.axis];
+    if (q_.type.scheme == Scheme::kPerChannel) return length < 0 ? std::nullopt : std::optional(length);
+    if (!shape.IsKnown()) return std::nullopt;
+    shape[q_.axis] = (length + q_.type.block_size - 1) / q_.type.block_size;
+    return CheckedNumElements(shape);
+  }
+
+  Status CheckCounts() const {
+    const std::optional<int64_t> wanted = ScalesWanted();
+    if (wanted.has_value() && std::ssize(q_.scales) != *wanted) {
+      return Error(fmt::format("has {} scales under {}", q_.scales.size(), NameOf(q_.type.scheme)),
+                   fmt::format("{}", *wanted));
+    }
+    if (q_.zero_points.size() == q_.scales.size()) return OkStatus();
+    return Error(fmt::format("has {} zero points for {} scales", q_.zero_points.size(), q_.scales.size()), "as many");
+  }
+
+  Status CheckScales() const {
+    for (float scale : q_.scales) {
+      if (!std::isfinite(scale) || scale <= 0) {
+        return Error(fmt::format("has the scale {}", scale), "positive and finite scales");
+      }
+    }
+    return OkStatus();
+  }
+
+  Status CheckZeroPoints() const {
+    const Format& format = q_.type.format;
+    const int64_t least = format.is_integer() ? format.min_code() : 0;
+    const int64_t most = format.is_integer() ? format.max_code() : 0;
+    for (int32_t zero : q_.zero_points) {
+      if (zero < least || zero > most) {
+        return Error(fmt::format("has the zero point {}", zero),
+                     fmt::format("{} to {} in {}", least, most, format.name));
+      }
+      if (zero != 0 && q_.type.symmetric) {
+        return Error(fmt::format("is symmetric with zero point {}", zero), "0, or not symmetric");
+      }
+    }
+    return OkStatus();
+  }
+
+  const Quantisation& q_;
+  const TensorType& type_;
+  std::string_view source_, place_;
+};
 
 }  // namespace
 
-Status VerifyQuantisation(const Quantisation& q, const TensorType& type, std::string_view source,
+Status VerifyQuantisation(const Quantisation& quantisation, const TensorType& type, std::string_view source,
                           std::string_view place) {
-  const Format& format = q.type.format;
-  if (!FindFormat(format.name).ok()) {
-    return ErrorAt(source, place, fmt::format("has the unknown number format '{}'", format.name), "");
-  }
-  if (!IsFloat(type.element) && !IsInteger(type.element)) {
-    return ErrorAt(source, place, fmt::format("of type {} is quantised to {}", NameOf(type.element), format.name),
-                   "annotations on numbers");
-  }
-  KILN_ASSIGN_OR_RETURN(const std::optional<int64_t> wanted, ScalesWanted(q, type, source, place));
-  // A value without scales may say 1 in so many words.
-  const auto scales = static_cast<int64_t>(q.scales.size());
-  const bool as_wanted = !wanted.has_value() || scales == *wanted || (q.type.scheme == Scheme::kNone && scales == 1);
-  if (!as_wanted) {
-    return ErrorAt(source, place, fmt::format("has {} scales under {}", scales, NameOf(q.type.scheme)),
-                   fmt::format("{}", *wanted));
-  }
-  if (q.zero_points.size() != q.scales.size()) {
-    return ErrorAt(source, place, fmt::format("has {} zero points for {} scales", q.zero_points.size(), scales),
-                   "as many");
-  }
-  for (float scale : q.scales) {
-    if (!std::isfinite(scale) || scale <= 0) {
-      return ErrorAt(source, place, fmt::format("has the scale {}", scale), "positive and finite scales");
-    }
-  }
-  const int64_t least = format.is_integer() ? format.min_code() : 0;
-  const int64_t most = format.is_integer() ? format.max_code() : 0;
-  for (int32_t zero : q.zero_points) {
-    if (zero < least || zero > most) {
-      return ErrorAt(source, place, fmt::format("has the zero point {}", zero),
-                     fmt::format("{} to {} in {}", least, most, format.name));
-    }
-    if (zero != 0 && q.type.symmetric) {
-      return ErrorAt(source, place, fmt::format("is symmetric with zero point {}", zero), "0, or not symmetric");
-    }
-  }
-  return OkStatus();
+  return AnnotationVerifier(quantisation, type, source, place).Run();
 }
 
 Status Verify(const Graph& graph) { return Verifier(graph).Run(); }

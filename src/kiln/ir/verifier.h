@@ -2,10 +2,13 @@
 //
 //   values       unique names that FindValue finds; an input, a constant or the result of one node; acceptable shapes
 //   nodes        operand and result counts, element types and attributes as in signatures.def; operands computed
-//   earlier types        no known dimension or element type that inference contradicts users        exactly the uses
-//   there are outputs      values of this graph annotations  a known format; one scale, or one an index of the axis, or
-//   one a block; scales positive and finite;
-//                as many zero points, each a code of the format, all 0 when symmetric
+//                earlier
+//   types        no known dimension or element type that inference contradicts
+//   users        exactly the uses there are
+//   outputs      values of this graph
+//   annotations  known formats; as many scales as the scheme has (ir/graph.h), positive and finite; as many zero
+//   points,
+//                each a code of the format, all 0 when symmetric; asymmetric in whole integers only
 #ifndef KILN_IR_VERIFIER_H_
 #define KILN_IR_VERIFIER_H_
 
