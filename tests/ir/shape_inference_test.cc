@@ -442,6 +442,7 @@ std::vector<Case> QuantisedOperatorsCases() {
       {"input %x : f32[2x3] input %s : f32[] %y = quant %x, %s, %s, %s {signed=1, narrow=1}", "f32[2x3]"},
       {"input %x : f32[2x3] input %s : f32[2x1] %y = bipolar_quant %x, %s", "f32[2x3]"},
       {"input %x : f32[2x3] input %s : f32[1] %y = trunc %x, %s, %s, %s, %s", "f32[2x3]"},
+      {"input %x : f32[2x3] %y = quantise %x {type=\"int4 per_channel symmetric axis=0 scale=[1, 2]\"}", "f32[2x3]"},
   };
 }
 
@@ -455,6 +456,9 @@ TEST(ShapeInference, QuantisedOperators) {
        "differs from the zero point's u8"},
       {"input %x : f32[2x70] input %s : f32[2x2] %y = quantize_linear %x, %s {block_size=32}", "a block of 32"},
       {"input %x : f32[2x3] input %s : f32[4] %y = quant %x, %s, %s, %s", "operand 1 of shape 4 does not broadcast"},
+      {"input %x : f32[2x3] %y = quantise %x {type=\"int4 per_channel symmetric axis=0 scale=[1]\"}",
+       "has 1 scales under per_channel; 2"},
+      {"input %x : f32[2x3] %y = quantise %x {type=\"int4\"}", "type is 'int4'"},
   });
 }
 

@@ -263,6 +263,7 @@ KILN_KERNEL(QuantizeLinear)
 KILN_KERNEL(DequantizeLinear)
 KILN_KERNEL(DynamicQuantizeLinear)
 KILN_KERNEL(Quant)
+KILN_KERNEL(Quantise)
 KILN_KERNEL(BipolarQuant)
 KILN_KERNEL(Trunc)
 

@@ -4,9 +4,12 @@
 #include <string>
 #include <type_traits>
 
+#include "kiln/execute/codes.h"
 #include "kiln/execute/reference_broadcast.h"
 #include "kiln/execute/reference_kernels.h"
 #include "kiln/execute/reference_requantise.h"
+#include "kiln/ir/text.h"
+#include "kiln/ir/verifier.h"
 
 namespace kiln::reference {
 namespace {
@@ -216,6 +219,16 @@ KernelResult QuantKernel(const KernelCall& call) {
     const double code = round(std::max(std::min(x / scale + zero, high), low));
     return (code - zero) * scale;
   });
+}
+
+// The nearest values that the annotation in `type` has.
+KernelResult QuantiseKernel(const KernelCall& call) {
+  if (call.operand(0).type() != ElementType::kFloat32) return call.UnsupportedType(0);
+  const auto q = ParseQuantisation(call.attributes().String("type", ""), "");
+  if (!q.ok()) return call.Error(MessageOf(q.status()), "an annotation in the attribute type");
+  const TensorType type{ElementType::kFloat32, call.operand(0).shape()};
+  KILN_RETURN_IF_ERROR(VerifyQuantisation(*q, type, "", call.node.Describe()));
+  return One(RoundTensor(call.operand(0), *q));
 }
 
 // scale where x / scale >= 0, -scale elsewhere.

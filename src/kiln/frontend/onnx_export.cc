@@ -99,7 +99,7 @@ class Exporter {
   onnx::GraphProto& proto_;
   std::set<std::string> names_;
   std::unordered_map<const Value*, std::string> read_names_;
-  bool uses_qonnx_ = false;
+  std::set<std::string> domains_;  // of operators that are not ONNX's own
 };
 
 StatusOr<std::string> Exporter::Run() {
@@ -122,9 +122,9 @@ StatusOr<std::string> Exporter::Run() {
   }
   AddOutputs();
   model_.add_opset_import()->set_version(kOnnxOpset);
-  if (uses_qonnx_) {
+  for (const std::string& domain : domains_) {
     auto* opset = model_.add_opset_import();
-    opset->set_domain("qonnx.custom_op.general");
+    opset->set_domain(domain);
     opset->set_version(1);
   }
   std::string bytes;
@@ -316,7 +316,7 @@ Status Exporter::AddNode(const Node& node) {
   onnx::NodeProto* proto = Emit(node.info().onnx_name, node.name(), operands, results);
   if (!node.info().onnx_domain.empty()) {
     proto->set_domain(std::string(node.info().onnx_domain));
-    uses_qonnx_ = true;
+    domains_.insert(std::string(node.info().onnx_domain));
   }
   for (const auto& [name, value] : attributes) SetAttribute(proto, name, value);
 

@@ -25,6 +25,7 @@ namespace kiln {
 namespace {
 
 constexpr std::string_view kQonnxDomain = "qonnx.custom_op.general";
+constexpr std::string_view kKilnDomain = "kiln";
 constexpr std::string_view kMetadataPrefix = "kiln.";
 
 // Limits on what inlining may make of a small file.
@@ -311,8 +312,8 @@ Status Importer::AddNodes(NodeProtos& nodes, Scope& scope) {
 }
 
 StatusOr<int> Importer::OpsetOf(const Opsets& opsets, const std::string& domain, const std::string& place) const {
-  // The QONNX operators have one version.
-  if (domain == kQonnxDomain) return 1;
+  // The operators of QONNX and Kiln's own have one version.
+  if (domain == kQonnxDomain || domain == kKilnDomain) return 1;
   const auto it = opsets.find(domain);
   if (it == opsets.end()) {
     return ErrorAt(source_, place, "the model names no opset for ai.onnx", "the file may be damaged or cut short");

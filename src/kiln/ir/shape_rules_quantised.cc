@@ -1,5 +1,7 @@
 // Shape rules of the operators of already quantised networks: ONNX's QDQ and integer operators, and QONNX.
 #include "kiln/ir/shape_rules.h"
+#include "kiln/ir/text.h"
+#include "kiln/ir/verifier.h"
 
 namespace kiln::shape_rules {
 namespace {
@@ -86,6 +88,15 @@ Status InferDynamicQuantizeLinear(Context& c) {
 
 Status InferQuant(Context& c) { return CheckBroadcastToInput(c, 3); }
 Status InferBipolarQuant(Context& c) { return CheckBroadcastToInput(c, 1); }
+
+Status InferQuantise(Context& c) {
+  KILN_RETURN_IF_ERROR(SameShape(c));
+  const std::string text = c.node().attributes().String("type", "");
+  const auto q = ParseQuantisation(text, "");
+  if (!q.ok()) return c.Error(fmt::format("type is '{}': {}", text, MessageOf(q.status())), "an annotation");
+  return VerifyQuantisation(*q, c.node().operand(0)->type(), "", c.node().Describe());
+}
+
 Status InferTrunc(Context& c) { return CheckBroadcastToInput(c, 4); }
 
 }  // namespace kiln::shape_rules
