@@ -15,11 +15,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   }
   KILN_CHECK(recipe->calibration_images >= 1);
   for (const kiln::TensorRecipe& tensor : {recipe->activations, recipe->weights}) {
-    KILN_CHECK(tensor.type.format.is_integer() && tensor.percentile >= 50 && tensor.percentile <= 100);
+    KILN_CHECK((tensor.type.symmetric || tensor.type.format.is_whole()) && tensor.percentile >= 50 &&
+               tensor.percentile <= 100);
   }
   for (const kiln::LayerRecipe& layer : recipe->layers) {
     KILN_CHECK(!layer.match.empty() || layer.op || layer.position);
-    KILN_CHECK(layer.keep_float != (layer.activations || layer.weights));
+    KILN_CHECK(layer.keep_float != (layer.activations || layer.inputs || layer.weights));
   }
   return 0;
 }

@@ -5,9 +5,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "kiln/execute/codes.h"
+#include "kiln/ir/verifier.h"
+#include "kiln/numerics/codec.h"
 #include "kiln/numerics/quantise.h"
-#include "kiln/quantise/codes.h"
+#include "kiln/quantise/recipe_names.h"
 #include "kiln/support/parallel.h"
+#include "kiln/support/random.h"
 
 namespace kiln {
 namespace {
@@ -265,6 +269,244 @@ TEST(Quantise, LayersKeepFloatOrTakeOtherSettings) {
             "b: int8 asymmetric 1@-128\n"
             "c: uint8 asymmetric 1\n"
             "y: fp32\n");
+}
+
+// A convolution over `channels` of an NCHW image, its result 40 channels.
+Value* AddConv(Net& net, std::string_view name, Value* x, int64_t channels, int64_t groups = 1, int64_t out = 40) {
+  Attributes attributes;
+  attributes.Set("group", groups);
+  Value* w = net.Weights(fmt::format("{}_w", name), {out, channels / groups, 1, 1});
+  Value* y = net.Add(Op::kConv, name, {x, w}, -1, 1, std::move(attributes));
+  net.graph().SetType(y, {ElementType::kFloat32, Shape{1, out, 4, 4}});
+  return y;
+}
+
+Value* Image(Net& net, int64_t channels) {
+  Value* x = net.Input("x", -1, 1);
+  net.graph().SetType(x, {ElementType::kFloat32, Shape{1, channels, 4, 4}});
+  return x;
+}
+
+// "format scheme axis" of a value.
+std::string Held(const Graph& graph, std::string_view name) {
+  const auto& q = graph.FindValue(name)->quantisation();
+  if (!q) return "fp32";
+  return fmt::format("{} {} {}", q->type.format.name, NameOf(q->type.scheme), q->axis);
+}
+
+StatusOr<Graph> QuantisedAs(Net& net, std::string_view name) {
+  return Quantise(net.graph(), *RecipeByName(name), net.data());
+}
+
+TEST(QuantiseBlocks, GoToWhatLayersSumOver) {
+  Net net;
+  Value* a = AddConv(net, "a", Image(net, 3), 3);  // the sum over three colours is not worth a scale
+  Value* relu = net.Add(Op::kRelu, "relu", {a}, 0, 1);
+  net.graph().SetType(relu, a->type());
+  Value* b = AddConv(net, "b", relu, 40);
+  Value* sum = net.Add(Op::kAdd, "sum", {b, relu}, -1, 1);  // element-wise readers take what there is
+  net.graph().SetType(sum, b->type());
+  net.graph().MarkOutput(AddConv(net, "c", sum, 40));
+  const auto q = QuantisedAs(net, "mxint8");
+  ASSERT_TRUE(q.ok()) << q.status();
+  EXPECT_EQ(Held(*q, "x"), "int8 per_tensor -1");
+  EXPECT_EQ(Held(*q, "a_w"), "int8 per_channel 0");
+  EXPECT_EQ(Held(*q, "a"), "fixed8_6 per_block 1");
+  EXPECT_EQ(Held(*q, "relu"), "fixed8_6 per_block 1");
+  EXPECT_EQ(Held(*q, "b_w"), "fixed8_6 per_block 1");
+  EXPECT_EQ(Held(*q, "b"), "int8 per_tensor -1");  // nobody multiplies it
+  EXPECT_EQ(Held(*q, "sum"), "fixed8_6 per_block 1");
+  for (const Value* value : q->Values()) {
+    if (value->quantisation() && value->quantisation()->type.scheme == Scheme::kPerBlock) {
+      EXPECT_EQ(value->quantisation()->type, *FindQuantType("mxint8"));
+      EXPECT_TRUE(value->quantisation()->scales.empty());
+    }
+  }
+  EXPECT_EQ(Held(*QuantisedAs(net, "mxfp8_e4m3"), "b"), "e4m3 per_tensor -1");
+}
+
+TEST(QuantiseBlocks, ADepthwiseReaderEndsThem) {
+  for (int64_t groups : {1, 40}) {
+    Net net;
+    Value* x = Image(net, 40);
+    net.graph().MarkOutput(AddConv(net, "dense", x, 40));
+    net.graph().MarkOutput(AddConv(net, "other", x, 40, groups));
+    const auto q = QuantisedAs(net, "mxint8");
+    ASSERT_TRUE(q.ok()) << q.status();
+    EXPECT_EQ(Held(*q, "x"), groups == 1 ? "fixed8_6 per_block 1" : "int8 per_tensor -1");
+    EXPECT_EQ(Held(*q, "dense_w"), groups == 1 ? "fixed8_6 per_block 1" : "int8 per_channel 0");
+    EXPECT_EQ(Held(*q, "other_w"), groups == 1 ? "fixed8_6 per_block 1" : "int8 per_channel 0");
+  }
+}
+
+TEST(QuantiseBlocks, GroupsMustHoldWholeBlocks) {
+  for (int64_t channels : {64, 96}) {
+    Net net;
+    net.graph().MarkOutput(AddConv(net, "y", Image(net, channels), channels, 2, 2));
+    const auto q = QuantisedAs(net, "mxint8");
+    ASSERT_TRUE(q.ok()) << q.status();
+    EXPECT_EQ(Held(*q, "x"), channels == 64 ? "fixed8_6 per_block 1" : "int8 per_tensor -1");
+  }
+}
+
+TEST(QuantiseBlocks, ReadersThatSumOverDifferentAxesEndThem) {
+  for (bool disagree : {false, true}) {
+    Net net;
+    Value* x = net.Input("x", -1, 1);
+    net.graph().SetType(x, {ElementType::kFloat32, Shape{64, 64}});
+    Attributes attributes;
+    attributes.Set("transA", int64_t{disagree});
+    net.graph().MarkOutput(net.Add(Op::kMatMul, "y", {x, net.Weights("w", {64, 2})}, -1, 1));
+    net.graph().MarkOutput(net.Add(Op::kGemm, "z", {x, net.Weights("v", {64, 2})}, -1, 1, attributes));
+    const auto q = QuantisedAs(net, "mxint8");
+    ASSERT_TRUE(q.ok()) << q.status();
+    EXPECT_EQ(Held(*q, "x"), disagree ? "int8 per_tensor -1" : "fixed8_6 per_block 1");
+    EXPECT_EQ(Held(*q, "w"), disagree ? "int8 per_channel 1" : "fixed8_6 per_block 0");
+  }
+}
+
+TEST(QuantiseBlocks, AxesFollowTransposesAndEndAtMixingReshapes) {
+  for (bool mixes : {false, true}) {
+    Net net;
+    Value* x = Image(net, 40);  // 1x40x4x4
+    Attributes attributes;
+    attributes.Set("perm", std::vector<int64_t>{0, 2, 3, 1});
+    Value* moved = net.Add(Op::kTranspose, "moved", {x}, -1, 1, attributes);
+    net.graph().SetType(moved, {ElementType::kFloat32, Shape{1, 4, 4, 40}});
+    Value* flat = net.Add(Op::kReshape, "flat", {mixes ? x : moved, nullptr}, -1, 1);
+    net.graph().SetType(flat, {ElementType::kFloat32, Shape{16, 40}});
+    net.graph().MarkOutput(net.Add(Op::kMatMul, "y", {flat, net.Weights("w", {40, 2})}, -1, 1));
+    const auto q = QuantisedAs(net, "mxint8");
+    ASSERT_TRUE(q.ok()) << q.status();
+    EXPECT_EQ(Held(*q, "flat"), mixes ? "int8 per_tensor -1" : "fixed8_6 per_block 1");
+    EXPECT_EQ(Held(*q, "x"), mixes ? "int8 per_tensor -1" : "fixed8_6 per_block 1");
+    EXPECT_EQ(Held(*q, "moved"), mixes ? "int8 per_tensor -1" : "fixed8_6 per_block 3");
+  }
+}
+
+TEST(QuantiseBlocks, ProductsOfTwoActivationsSumAlongRowsOrNotAtAll) {
+  for (int64_t transposed : {0, 1}) {
+    Net net;
+    Value* a = net.Input("a", -1, 1);
+    Value* b = net.Input("b", -1, 1);
+    for (Value* value : {a, b}) net.graph().SetType(value, {ElementType::kFloat32, Shape{64, 64}});
+    Attributes attributes;
+    attributes.Set("transpose_b", transposed);
+    net.graph().MarkOutput(net.Add(Op::kMatMul, "y", {a, b}, -1, 1, attributes));
+    const auto q = QuantisedAs(net, "mxint8");
+    ASSERT_TRUE(q.ok()) << q.status();
+    for (std::string_view name : {"a", "b"}) {
+      EXPECT_EQ(Held(*q, name), transposed != 0 ? "fixed8_6 per_block 1" : "int8 per_tensor -1") << name;
+    }
+  }
+}
+
+TEST(QuantiseBlocks, WeightsAloneCanBeBlocked) {
+  Net net;
+  net.graph().MarkOutput(AddConv(net, "y", Image(net, 40), 40));
+  const auto recipe = ParseRecipe("weights: {format: nf4, scheme: per_block, block_size: 8}\n", "r.yaml");
+  ASSERT_TRUE(recipe.ok()) << recipe.status();
+  const auto q = Quantise(net.graph(), *recipe, net.data());
+  ASSERT_TRUE(q.ok()) << q.status();
+  EXPECT_EQ(Held(*q, "x"), "int8 per_tensor -1");
+  EXPECT_EQ(Held(*q, "y_w"), "nf4 per_block 1");
+}
+
+TEST(Quantise, InputsOfALayerWinOverActivationsOfItsProducer) {
+  Net net;
+  Value* x = net.Input("x", 0, 255);
+  Value* a = net.Add(Op::kMatMul, "a", {x, net.Weights("wa", {1, 1})}, 0, 255);
+  net.graph().MarkOutput(net.Add(Op::kMatMul, "b", {a, net.Weights("wb", {1, 1})}, 0, 255));
+  EXPECT_EQ(net.Annotated(With("  - {match: a*, inputs: {format: uint8}, activations: {format: int4}}\n"
+                               "  - {match: b*, inputs: {type: bf16}}\n")),
+            "x: uint8 asymmetric 1\nwa: int8 axis 1 0.007874\nwb: int8 axis 1 0.007874\na: bf16\nb: fp32\n");
+}
+
+TEST(Quantise, EveryFormatMeetsTheRange) {
+  Net net;
+  Value* x = net.Input("x", -7, 14);
+  net.graph().MarkOutput(net.Add(Op::kMatMul, "y", {x, net.Weights("w", {2, 2})}, 0, 1));
+  // The greatest magnitude meets the format's greatest value: 448, 57344, 4096, 1, 127/16.
+  const std::pair<std::string_view, double> kCases[] = {{"e4m3", 14.0 / 448},
+                                                        {"e5m2", 14.0 / 57344},
+                                                        {"posit8_1", 14.0 / 4096},
+                                                        {"nf4", 14},
+                                                        {"fixed8_4", 14.0 * 16 / 127}};
+  for (const auto& [format, scale] : kCases) {
+    const auto recipe = ParseRecipe(
+        fmt::format("activations: {{format: {}, calibration: min_max}}\nweights: {{format: {}}}\n", format, format),
+        "r.yaml");
+    ASSERT_TRUE(recipe.ok()) << recipe.status();
+    const auto q = Quantise(net.graph(), *recipe, net.data());
+    ASSERT_TRUE(q.ok()) << q.status();
+    EXPECT_FLOAT_EQ(q->FindValue("x")->quantisation()->scales[0], static_cast<float>(scale)) << format;
+  }
+}
+
+TEST(Quantise, ScalesTakeTheirFormatAndStillCoverTheRange) {
+  Net net;
+  Value* x = net.Input("x", -100, 155);
+  net.graph().MarkOutput(net.Add(Op::kMatMul, "y", {x, net.Weights("w", {2, 2})}, 0, 1));
+  for (std::string_view scale_format : {"power_of_two", "e5m2", "ue5m3"}) {
+    const auto recipe = ParseRecipe(fmt::format("activations: {{calibration: min_max, scale_format: {}}}\n"
+                                                "weights: {{scale_format: {}}}\n",
+                                                scale_format, scale_format),
+                                    "r.yaml");
+    ASSERT_TRUE(recipe.ok()) << recipe.status();
+    const auto q = Quantise(net.graph(), *recipe, net.data());
+    ASSERT_TRUE(q.ok()) << q.status();
+    const Quantisation& annotation = *q->FindValue("x")->quantisation();
+    const Format& format = annotation.type.scale_format;
+    EXPECT_EQ(format.name, scale_format == "power_of_two" ? "e8m0" : scale_format);
+    const float scale = annotation.scales[0];
+    EXPECT_EQ(DecodeFloat(format, EncodeFloat(format, scale)), scale);
+    EXPECT_GE(scale * 255, 255);
+    EXPECT_LE(scale, 2);  // the next value of the format above 1, at most
+    EXPECT_TRUE(VerifyQuantisation(annotation, x->type(), "", "").ok());
+    for (float s : q->FindValue("w")->quantisation()->scales) EXPECT_EQ(DecodeFloat(format, EncodeFloat(format, s)), s);
+  }
+}
+
+TEST(Quantise, BinaryWeightsTakeTheMeanMagnitude) {
+  Net net;
+  Value* x = net.Input("x", 0, 255);
+  Tensor weights(ElementType::kFloat32, Shape{2, 300});
+  Random random(1);
+  for (float& v : weights.data<float>()) v = static_cast<float>(std::pow(random.Uniform(-1, 1), 3));
+  Value* w = net.graph().AddConstant("w", weights);
+  Attributes attributes;
+  attributes.Set("transB", int64_t{1});
+  net.graph().MarkOutput(net.Add(Op::kGemm, "y", {x, w}, 0, 1, attributes));
+  const auto q = QuantisedAs(net, "binary");
+  ASSERT_TRUE(q.ok()) << q.status();
+  EXPECT_EQ(Held(*q, "w"), "binary per_channel 0");
+  for (int row = 0; row < 2; ++row) {
+    double sum = 0;
+    for (int i = 0; i < 300; ++i) sum += std::abs(w->constant().ValueAt(row * 300 + i));
+    EXPECT_NEAR(q->FindValue("w")->quantisation()->scales[static_cast<size_t>(row)], sum / 300, sum / 300 * 1e-3);
+  }
+}
+
+TEST(Quantise, BiasesTakeTheirFormat) {
+  Net net;
+  Value* x = net.Input("x", -127, 127);
+  Value* w = net.Weights("w", {2, 1, 1, 1});  // 1 and 2: scales 1/127 and 2/127
+  Value* b = net.graph().AddConstant("b", Tensor::Of<float>(Shape{2}, {0.3f, -1.003f}));
+  net.graph().MarkOutput(net.Add(Op::kConv, "y", {x, w, b}, 0, 1));
+  const auto bias = [&](std::string_view format) {
+    const auto recipe =
+        ParseRecipe(fmt::format("activations: {{calibration: min_max, symmetric: true}}\nbiases: {}\n", format), "r");
+    KILN_CHECK(recipe.ok());
+    const auto q = Quantise(net.graph(), *recipe, net.data());
+    KILN_CHECK(q.ok());
+    const auto values = q->NodeList()[0]->operand(2)->constant().data<float>();
+    return std::vector<float>(values.begin(), values.end());
+  };
+  EXPECT_EQ(bias("fp32"), (std::vector<float>{0.3f, -1.003f}));
+  EXPECT_EQ(bias("e5m2"), (std::vector<float>{0.3125f, -1}));
+  const std::vector<float> sums = bias("int32");
+  EXPECT_NEAR(sums[0], 38.0 / 127, 1e-6);    // 0.3 * 127 = 38.1
+  EXPECT_NEAR(sums[1], -128.0 / 127, 1e-6);  // 1.003 * 127 / 2 = 63.7
 }
 
 TEST(Quantise, Errors) {

@@ -3,7 +3,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "kiln/quantise/recipe_names.h"
 
 namespace kiln {
 namespace {
@@ -36,6 +39,84 @@ TEST(Recipe, EveryReadyMadeRecipeReads) {
     ++count;
   }
   EXPECT_GE(count, 5);
+}
+
+TEST(Recipe, ATypeSetsAllThatKeysCanRefine) {
+  const auto recipe = ParseRecipe(
+      "activations: {type: mxint8}\n"
+      "weights: {type: mxfp4, block_size: 16, scale_format: ue5m3}\n"
+      "biases: bf16\n"
+      "equalise_weights: true\n"
+      "correct_biases: true\n"
+      "layers:\n"
+      "  - {match: a, activations: {type: bf16}, inputs: {format: e4m3}, weights: {format: int4, scheme: "
+      "per_channel}}\n"
+      "  - {match: b, activations: {scheme: per_tensor, format: int6, symmetric: false}}\n",
+      "r.yaml");
+  ASSERT_TRUE(recipe.ok()) << recipe.status();
+  EXPECT_EQ(recipe->activations.type, *FindQuantType("mxint8"));
+  EXPECT_TRUE(recipe->activations.type.symmetric);
+  EXPECT_EQ(recipe->weights.type.format.name, "e2m1");
+  EXPECT_EQ(recipe->weights.type.block_size, 16);
+  EXPECT_EQ(recipe->weights.type.scale_format.name, "ue5m3");
+  EXPECT_EQ(recipe->biases->name, "bf16");
+  EXPECT_TRUE(recipe->equalise_weights && recipe->correct_biases);
+  EXPECT_EQ(recipe->layers[0].activations->type, *FindQuantType("bf16"));
+  EXPECT_EQ(recipe->layers[0].inputs->type.format.name, "e4m3");
+  EXPECT_EQ(recipe->layers[0].inputs->type.scheme, Scheme::kPerBlock);
+  EXPECT_EQ(recipe->layers[0].weights->type.scheme, Scheme::kPerChannel);
+  EXPECT_EQ(recipe->layers[0].weights->type.block_size, 0);
+  EXPECT_FALSE(recipe->layers[1].activations->type.symmetric);
+}
+
+// Asymmetric settings below end where the format takes no zero point.
+TEST(Recipe, AFormatWithoutZeroPointsIsSymmetric) {
+  EXPECT_TRUE(ParseRecipe("activations: {format: posit8_1}\n", "r.yaml")->activations.type.symmetric);
+}
+
+TEST(Recipe, NamesGiveTheRecipesOfTheFiles) {
+  for (std::string_view name : {"int8", "int6", "int4", "mxint8", "mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2",
+                                "mxfp6_e2m3", "mxfp4", "e4m3", "e5m2", "posit8_1", "posit6_1", "nf4", "binary"}) {
+    const auto named = RecipeByName(name);
+    ASSERT_TRUE(named.ok()) << named.status();
+    const auto file = LoadRecipe(fmt::format("recipes/{}.yaml", name));
+    ASSERT_TRUE(file.ok()) << file.status();
+    EXPECT_EQ(PrintRecipe(*named), PrintRecipe(*file)) << name;
+  }
+}
+
+TEST(Recipe, NamesOfTypes) {
+  EXPECT_EQ(RecipeByName("int16")->weights.type.scheme, Scheme::kPerChannel);
+  EXPECT_FALSE(RecipeByName("int16")->activations.type.symmetric);
+  EXPECT_EQ(RecipeByName("bf16")->activations.type, *FindQuantType("bf16"));
+  EXPECT_EQ(RecipeByName("int8/int4")->weights.type.format.name, "int4");
+  EXPECT_EQ(RecipeByName("ternary")->activations.type.format.name, "int8");
+  EXPECT_EQ(RecipeByName("mxint8/nf4")->activations.type, *FindQuantType("mxint8"));
+  EXPECT_FALSE(RecipeByName("int99").ok());
+  EXPECT_FALSE(RecipeByName("int8/").ok());
+}
+
+TEST(Recipe, PrintedRecipesReadBack) {
+  for (const auto& entry : std::filesystem::directory_iterator("recipes")) {
+    const auto recipe = LoadRecipe(entry.path());
+    ASSERT_TRUE(recipe.ok()) << recipe.status();
+    const auto again = ParseRecipe(PrintRecipe(*recipe, "again"), "again.yaml");
+    ASSERT_TRUE(again.ok()) << again.status() << PrintRecipe(*recipe);
+    EXPECT_EQ(PrintRecipe(*again), PrintRecipe(*recipe));
+  }
+  const auto layered = ParseRecipe(
+      "activations: {type: mxint8}\nlayers:\n"
+      "  - {match: \"a\\\"b\", operator: Conv, position: last, keep: float}\n"
+      "  - {position: 2, inputs: {type: bf16}, weights: {format: int4, scheme: per_tensor, calibration: percentile, "
+      "percentile: 99}}\n",
+      "r.yaml");
+  ASSERT_TRUE(layered.ok()) << layered.status();
+  const auto again = ParseRecipe(PrintRecipe(*layered), "again.yaml");
+  ASSERT_TRUE(again.ok()) << again.status() << PrintRecipe(*layered);
+  EXPECT_EQ(again->layers.size(), 2u);
+  EXPECT_EQ(again->layers[0].match, "a\"b");
+  EXPECT_EQ(*again->layers[1].weights, *layered->layers[1].weights);
+  EXPECT_EQ(PrintRecipe(*again), PrintRecipe(*layered));
 }
 
 TEST(Recipe, ReadsEveryKey) {
@@ -94,14 +175,43 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{
             "weights: {format: int99}\n",
             "r.yaml: line 1, key 'weights.format': unknown format 'int99'; a name that 'kiln list formats' prints"},
-        ErrorCase{"weights: {format: int32}\n",
-                  "r.yaml: line 1, key 'weights.format': format 'int32' cannot be calibrated; an integer format of at "
-                  "most 16 bits, such as int8; `keep: float` leaves a layer in fp32"},
+        ErrorCase{
+            "weights: {format: mxint8}\n",
+            "r.yaml: line 1, key 'weights.format': 'mxint8' is a type with blocks, not a number format; type: mxint8"},
+        ErrorCase{"weights: {scheme: per_block}\n",
+                  "r.yaml: line 1, key 'weights.scheme': blocks without a size; block_size: 32, say"},
+        ErrorCase{
+            "weights: {block_size: 32}\n",
+            "r.yaml: line 1, key 'weights.block_size': has no meaning with scheme 'per_channel'; leave it out, or "
+            "write scheme: per_block"},
+        ErrorCase{"activations: {scheme: none, scale_format: fp32}\n",
+                  "r.yaml: line 1, key 'activations.scale_format': has no meaning with scheme 'none'; leave it out, or "
+                  "choose another scheme"},
+        ErrorCase{
+            "activations: {scale_format: int8}\n",
+            "r.yaml: line 1, key 'activations.scale_format': scales cannot be int8; fp32, power_of_two, or a float "
+            "format"},
+        ErrorCase{"activations: {type: mxint8, calibration: mse}\n",
+                  "r.yaml: line 1, key 'activations.calibration': there is nothing to choose under scheme 'per_block'; "
+                  "leave it out"},
+        ErrorCase{"activations: {format: e4m3, symmetric: false}\n",
+                  "r.yaml: line 1, key 'activations.symmetric': e4m3 takes no zero point; symmetric: true, or a whole "
+                  "integer format such as int8"},
+        ErrorCase{
+            "activations: {type: mxint8, symmetric: false}\n",
+            "r.yaml: line 1, key 'activations.symmetric': fixed8_6 takes no zero point; symmetric: true, or a whole "
+            "integer format such as int8"},
+        ErrorCase{"activations: {format: int8, scheme: none, symmetric: false}\n",
+                  "r.yaml: line 1, key 'activations.symmetric': scheme 'none' takes no zero point; symmetric: true"},
+        ErrorCase{"weights: {calibration: percentile_per_channel}\n",
+                  "r.yaml: line 1, key 'weights.calibration': percentile_per_channel is for activations; scheme: "
+                  "per_channel, calibration: percentile"},
         ErrorCase{"activations: {scheme: per_channel}\n",
-                  "r.yaml: line 1, key 'activations.scheme': unknown value 'per_channel'; one of: per_tensor"},
+                  "r.yaml: line 1, key 'activations.scheme': unknown value 'per_channel'; one of: none, per_tensor, "
+                  "per_block"},
         ErrorCase{"activations:\n  calibration: best\n",
                   "r.yaml: line 2, key 'activations.calibration': unknown calibration 'best'; one of: min_max, "
-                  "percentile, mse, entropy"},
+                  "percentile, percentile_per_channel, mse, entropy"},
         ErrorCase{"activations: {calibration: percentile, percentile: 0.9}\n",
                   "r.yaml: line 1, key 'activations.percentile': 0.9 is out of range; a number from 50 to 100"},
         ErrorCase{
@@ -117,10 +227,10 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"layers:\n  - keep: float\n",
                   "r.yaml: line 2, key 'layers[0]': names no nodes; give match, operator or position"},
         ErrorCase{"layers:\n  - match: a\n",
-                  "r.yaml: line 2, key 'layers[0]': changes nothing; give keep, activations or weights"},
+                  "r.yaml: line 2, key 'layers[0]': changes nothing; give keep, activations, inputs or weights"},
         ErrorCase{"layers:\n  - {match: a, keep: float, weights: {format: int4}}\n",
                   "r.yaml: line 2, key 'layers[0].keep': a layer that stays float has no other settings; leave out "
-                  "activations and weights"},
+                  "activations, inputs and weights"},
         ErrorCase{
             "layers:\n  - {operator: Convolution, keep: float}\n",
             "r.yaml: line 2, key 'layers[0].operator': unknown operator 'Convolution'; an ONNX operator name, such "

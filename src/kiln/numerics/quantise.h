@@ -5,11 +5,12 @@
 //
 // Both products are one fp32 rounding each; rne is round to nearest, ties to even, and with the clamp it is exact. This
 // is what hardware with an fp32 output stage does, so a host that quantises with these functions gives the same codes.
-// Vector code over whole tensors stands in quantise/codes.h.
+// Vector code over whole tensors stands in execute/codes.h.
 #ifndef KILN_NUMERICS_QUANTISE_H_
 #define KILN_NUMERICS_QUANTISE_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "kiln/numerics/format.h"
 
@@ -46,6 +47,24 @@ float DequantiseCode(int64_t code, float scale, int32_t zero_point);
 // The scale is rounded to fp32 once. A range of nothing but zero gets scale 1; scales too small or too large for fp32
 // are held at its least normal number and its greatest. low and high must be finite, low <= high.
 ScaleZeroPoint ChooseScale(double low, double high, const Format& format, bool symmetric);
+
+// The same for every format, with the scale rounded to type.scale_format.
+//   whole integers   as above
+//   other formats    the scale under which no end of the range exceeds the format's greatest and least finite values,
+//                    zero point 0; an end on a side where the format has no values does not count
+// Scales in fp32 are rounded to nearest, others up to the next value of their format, so that the range stays covered;
+// held at the format's least positive and greatest values.
+ScaleZeroPoint ChooseScale(double low, double high, const QuantType& type);
+
+// Least and greatest finite value of a format.
+struct ValueLimits {
+  double low = 0;
+  double high = 0;
+};
+ValueLimits LimitsOf(const Format& format);
+
+// Zero, where the format has it, and its positive finite values, ascending. For formats of at most 16 bits.
+std::vector<double> MagnitudesOf(const Format& format);
 
 }  // namespace kiln
 

@@ -9,11 +9,13 @@
 #include <fmt/format.h>
 
 #include "kiln/execute/reference.h"
+#include "kiln/quantise/channel_axes.h"
 #include "kiln/support/parallel.h"
 
 namespace kiln {
 namespace {
 
+constexpr int kChannelBinsLog2 = 9;
 constexpr int64_t kImagesAPiece = 8;  // histograms are merged once a piece
 
 // Images [begin, end) of a batch, sharing its bytes.
@@ -26,15 +28,40 @@ Tensor Slice(const Tensor& batch, int64_t begin, int64_t end) {
   return Tensor::View(batch.type(), std::move(shape), std::move(owner), bytes);
 }
 
-using Histograms = std::unordered_map<const Value*, Histogram>;
+struct Histograms {
+  std::unordered_map<const Value*, Histogram> values;
+  std::unordered_map<const Value*, std::vector<Histogram>> channels;
+};
 
-StatusOr<Histograms> RunPiece(const ReferenceExecutor& executor, std::span<const Tensor> inputs, int64_t begin,
-                              int64_t end) {
+// Counts the elements of each index of an axis on their own.
+void AddByChannel(const Tensor& tensor, int axis, std::vector<Histogram>* channels) {
+  const std::span<const float> values = tensor.data<float>();
+  const int64_t count = tensor.shape()[axis];
+  int64_t inner = 1;
+  for (int i = axis + 1; i < tensor.shape().rank(); ++i) inner *= tensor.shape()[i];
+  if (channels->empty()) channels->assign(static_cast<size_t>(count), Histogram(kChannelBinsLog2));
+  std::vector<float> gathered;
+  for (int64_t channel = 0; channel < count; ++channel) {
+    gathered.clear();
+    for (int64_t at = channel * inner; at < tensor.size(); at += count * inner) {
+      const auto run = values.subspan(static_cast<size_t>(at), static_cast<size_t>(inner));
+      gathered.insert(gathered.end(), run.begin(), run.end());
+    }
+    (*channels)[static_cast<size_t>(channel)].Add(gathered);
+  }
+}
+
+// `axes` is null where channels are not asked for.
+StatusOr<Histograms> RunPiece(const ReferenceExecutor& executor, std::span<const Tensor> inputs,
+                              const ChannelAxes* axes, int64_t begin, int64_t end) {
   std::vector<Tensor> piece;
   for (const Tensor& input : inputs) piece.push_back(Slice(input, begin, end));
   Histograms histograms;
   const auto observe = [&](const Value& value, const Tensor& tensor) {
-    if (tensor.type() == ElementType::kFloat32) histograms[&value].Add(tensor.data<float>());
+    if (tensor.type() != ElementType::kFloat32) return;
+    histograms.values[&value].Add(tensor.data<float>());
+    const std::optional<int> axis = axes == nullptr ? std::nullopt : axes->Of(&value);
+    if (axis.has_value()) AddByChannel(tensor, *axis, &histograms.channels[&value]);
   };
   // RunBatch and not Run: it gives the same bits whatever the number of threads.
   KILN_RETURN_IF_ERROR(executor.RunBatch(piece, observe).status());
@@ -43,7 +70,8 @@ StatusOr<Histograms> RunPiece(const ReferenceExecutor& executor, std::span<const
 
 }  // namespace
 
-StatusOr<CalibrationData> Calibrate(const Graph& graph, std::span<const Tensor> inputs, int64_t images) {
+StatusOr<CalibrationData> Calibrate(const Graph& graph, std::span<const Tensor> inputs, int64_t images,
+                                    const CalibrateOptions& options) {
   int64_t count = images;
   for (const Tensor& input : inputs) count = std::min(count, input.shape().rank() == 0 ? 0 : input.shape()[0]);
   if (inputs.empty() || count < 1) {
@@ -51,6 +79,7 @@ StatusOr<CalibrationData> Calibrate(const Graph& graph, std::span<const Tensor> 
   }
   KILN_ASSIGN_OR_RETURN(const auto executor, ReferenceExecutor::Create(graph));
 
+  const std::optional<ChannelAxes> axes = options.by_channel ? std::optional<ChannelAxes>(graph) : std::nullopt;
   const int64_t pieces = (count + kImagesAPiece - 1) / kImagesAPiece;
   std::mutex mutex;
   CalibrationData data;
@@ -59,7 +88,8 @@ StatusOr<CalibrationData> Calibrate(const Graph& graph, std::span<const Tensor> 
   ParallelFor(pieces, 1, [&](int64_t begin, int64_t end) {
     for (int64_t piece = begin; piece < end; ++piece) {
       const int64_t first = piece * kImagesAPiece;
-      auto histograms = RunPiece(*executor, inputs, first, std::min(count, first + kImagesAPiece));
+      auto histograms =
+          RunPiece(*executor, inputs, axes ? &*axes : nullptr, first, std::min(count, first + kImagesAPiece));
       const std::lock_guard lock(mutex);
       if (!histograms.ok()) {
         if (piece < failed_piece) {
@@ -68,7 +98,8 @@ StatusOr<CalibrationData> Calibrate(const Graph& graph, std::span<const Tensor> 
         }
         continue;
       }
-      for (const auto& [value, histogram] : *histograms) data.Add(value->name(), histogram);
+      for (const auto& [value, histogram] : histograms->values) data.Add(value->name(), histogram);
+      for (const auto& [value, channels] : histograms->channels) data.AddChannels(value->name(), channels);
     }
   });
   KILN_RETURN_IF_ERROR(failure);

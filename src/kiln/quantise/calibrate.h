@@ -12,12 +12,19 @@
 
 namespace kiln {
 
+struct CalibrateOptions {
+  // Also one histogram for each channel of each value whose channels are known (channel_axes.h), for
+  // percentile_per_channel: 2^9 bins a side, so that their ends are exact to 0.4 per cent.
+  bool by_channel = false;
+};
+
 // Runs the graph at the reference level on the first `images` images and collects inputs and results of all nodes.
 //   inputs   one tensor for each graph input, [images, ...]; the graph's own batch dimension is 1
 //   images   at most this many are used
 // The result is the same for any number of threads.
 //   errors   no images; whatever the reference level reports; a value that becomes NaN or infinite (names the first)
-StatusOr<CalibrationData> Calibrate(const Graph& graph, std::span<const Tensor> inputs, int64_t images);
+StatusOr<CalibrationData> Calibrate(const Graph& graph, std::span<const Tensor> inputs, int64_t images,
+                                    const CalibrateOptions& options = {});
 
 }  // namespace kiln
 

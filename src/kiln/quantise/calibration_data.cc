@@ -1,5 +1,7 @@
 #include "kiln/quantise/calibration_data.h"
 
+#include "kiln/support/check.h"
+
 namespace kiln {
 
 CalibrationData CalibrationData::Assumed() {
@@ -16,6 +18,22 @@ void CalibrationData::Add(std::string_view value, const Histogram& histogram) {
   } else {
     histograms_.emplace(std::string(value), histogram);
   }
+}
+
+void CalibrationData::AddChannels(std::string_view value, const std::vector<Histogram>& channels) {
+  const auto it = channels_.find(value);
+  if (it == channels_.end()) {
+    channels_.emplace(std::string(value), channels);
+    return;
+  }
+  KILN_CHECK(it->second.size() == channels.size());
+  for (size_t i = 0; i < channels.size(); ++i) it->second[i].Merge(channels[i]);
+}
+
+const std::vector<Histogram>& CalibrationData::FindChannels(std::string_view value) const {
+  static const std::vector<Histogram> kNone;
+  const auto it = channels_.find(value);
+  return it == channels_.end() ? kNone : it->second;
 }
 
 const Histogram* CalibrationData::Find(std::string_view value) const {

@@ -3,28 +3,28 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kiln/support/check.h"
+
 namespace kiln {
 namespace {
 
-// Joins bins in groups of 2^shift, in place.
+// Joins bins in groups of 2^shift, in place; beyond the number of bins all are one.
 void Coarsen(std::vector<int64_t>& bins, int shift) {
   if (bins.empty()) return;
-  const int first_bits = std::min(shift, 12);  // 2^12 = kBins: all in one
   std::vector<int64_t> joined(bins.size(), 0);
-  for (size_t i = 0; i < bins.size(); ++i) joined[i >> first_bits] += bins[i];
+  for (size_t i = 0; i < bins.size(); ++i) joined[i >> shift] += bins[i];
   bins = std::move(joined);
 }
 
 }  // namespace
 
-static_assert(Histogram::kBins == 1 << 12);
-
-double Histogram::bin_width() const { return std::ldexp(1.0, exponent_) / kBins; }
+double Histogram::bin_width() const { return std::ldexp(1.0, exponent_ - bins_log2_); }
 
 void Histogram::GrowTo(int exponent) {
   if (exponent <= exponent_) return;
-  Coarsen(positive_, exponent - exponent_);
-  Coarsen(negative_, exponent - exponent_);
+  const int shift = std::min(exponent - exponent_, bins_log2_);
+  Coarsen(positive_, shift);
+  Coarsen(negative_, shift);
   exponent_ = exponent;
 }
 
@@ -45,9 +45,9 @@ void Histogram::Add(std::span<const float> values) {
   int exponent = 0;
   std::frexp(std::max(-low, high), &exponent);  // largest magnitude < 2^exponent
   if (low != 0 || high != 0) GrowTo(exponent);
-  if (low < 0 && negative_.empty()) negative_.resize(kBins);
-  if (high > 0 && positive_.empty()) positive_.resize(kBins);
-  const float bins_per_unit = std::ldexp(1.0f, 12 - exponent_);
+  if (low < 0 && negative_.empty()) negative_.resize(static_cast<size_t>(bins()));
+  if (high > 0 && positive_.empty()) positive_.resize(static_cast<size_t>(bins()));
+  const float bins_per_unit = std::ldexp(1.0f, bins_log2_ - exponent_);
   for (float x : values) {
     if (!std::isfinite(x)) continue;
     if (x > 0) {
@@ -61,6 +61,7 @@ void Histogram::Add(std::span<const float> values) {
 }
 
 void Histogram::Merge(const Histogram& other) {
+  KILN_CHECK(bins_log2_ == other.bins_log2_);
   non_finite_ += other.non_finite_;
   if (other.count_ == 0) return;
   min_ = count_ == 0 ? other.min_ : std::min(min_, other.min_);
@@ -68,10 +69,10 @@ void Histogram::Merge(const Histogram& other) {
   count_ += other.count_;
   zeros_ += other.zeros_;
   GrowTo(other.exponent_);
-  const int shift = std::min(exponent_ - other.exponent_, 12);
-  const auto add = [shift](std::vector<int64_t>& to, const std::vector<int64_t>& from) {
+  const int shift = std::min(exponent_ - other.exponent_, bins_log2_);
+  const auto add = [this, shift](std::vector<int64_t>& to, const std::vector<int64_t>& from) {
     if (from.empty()) return;
-    if (to.empty()) to.resize(kBins);
+    if (to.empty()) to.resize(static_cast<size_t>(bins()));
     for (size_t i = 0; i < from.size(); ++i) to[i >> shift] += from[i];
   };
   add(positive_, other.positive_);

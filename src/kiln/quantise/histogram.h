@@ -15,11 +15,15 @@ namespace kiln {
 
 class Histogram {
  public:
-  static constexpr int kBins = 4096;  // on either side of zero
+  static constexpr int kBinsLog2 = 12;
+  static constexpr int kBins = 1 << kBinsLog2;  // on either side of zero, unless told otherwise
+
+  // A histogram of 2^bins_log2 bins on either side of zero, 1 to kBinsLog2.
+  explicit Histogram(int bins_log2 = kBinsLog2) : bins_log2_(bins_log2) {}
 
   // Counts finite values; others are only noted by `non_finite`.
   void Add(std::span<const float> values);
-  void Merge(const Histogram& other);
+  void Merge(const Histogram& other);  // of as many bins
 
   int64_t count() const { return count_; }  // finite values, zeros included
   int64_t zeros() const { return zeros_; }
@@ -27,6 +31,7 @@ class Histogram {
   float min() const { return min_; }  // exact; 0 when nothing was counted
   float max() const { return max_; }
 
+  int bins() const { return 1 << bins_log2_; }
   double bin_width() const;
   // Values in [i, i+1) * bin_width(), and values in (-(i+1), -i] * bin_width(). Empty when there are none.
   std::span<const int64_t> positive() const { return positive_; }
@@ -37,6 +42,7 @@ class Histogram {
  private:
   void GrowTo(int exponent);
 
+  int bins_log2_ = kBinsLog2;
   int exponent_ = kLeastExponent;
   int64_t count_ = 0;
   int64_t zeros_ = 0;

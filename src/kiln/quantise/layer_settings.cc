@@ -33,6 +33,7 @@ StatusOr<SettingsOfNodes> SettingsOfNodes::Resolve(const Graph& graph, const Rec
       used[i] = true;
       settings.keep_float = layer.keep_float;
       if (layer.activations) settings.activations = layer.activations;
+      if (layer.inputs) settings.inputs = layer.inputs;
       if (layer.weights) settings.weights = *layer.weights;
     }
   }

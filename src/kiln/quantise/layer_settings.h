@@ -13,7 +13,7 @@ namespace kiln {
 
 struct LayerSettings {
   bool keep_float = false;
-  std::optional<TensorRecipe> activations;  // where a layer entry gives some
+  std::optional<TensorRecipe> activations, inputs;  // where a layer entry gives some
   TensorRecipe weights;
 };
 

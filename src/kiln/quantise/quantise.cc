@@ -1,9 +1,12 @@
 #include "kiln/quantise/quantise.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <vector>
 
-#include "kiln/quantise/codes.h"
+#include "kiln/execute/codes.h"
+#include "kiln/quantise/biases.h"
+#include "kiln/quantise/block_axes.h"
 #include "kiln/quantise/layer_settings.h"
 #include "kiln/quantise/range.h"
 #include "kiln/quantise/shared_values.h"
@@ -13,48 +16,99 @@
 namespace kiln {
 namespace {
 
-bool SameUse(const Node& a, int operand, const Node& b, const SettingsOfNodes& settings) {
+// What was decided for a graph: settings of its nodes, and which activations are blocked.
+struct Decisions {
+  const SettingsOfNodes& settings;
+  BlockPlan blocks;
+  std::unordered_set<const Value*> wanted_blocks;  // activations whose recipe asks for blocks, had or not
+};
+
+// Whether a layer's weights are blocked where their recipe asks for that: as its activations are, if these are to be
+// blocked as well.
+bool HasBlockedWeights(const Node& layer, const Decisions& decisions) {
+  const QuantType& weights = decisions.settings[&layer].weights.type;
+  if (weights.scheme != Scheme::kPerBlock || !CanBeBlocked(layer, weights.block_size)) return false;
+  const auto wants_blocks = [&](const Value* operand) { return decisions.wanted_blocks.contains(operand); };
+  return decisions.blocks.HasBlockedInputs(&layer) ||
+         std::none_of(layer.operands().begin(), layer.operands().end(), wants_blocks);
+}
+
+bool SameUse(const Node& a, int operand, const Node& b, const Decisions& decisions) {
+  const SettingsOfNodes& settings = decisions.settings;
   const std::optional<WeightOperand> weights_a = WeightsOf(a), weights_b = WeightsOf(b);
-  return weights_b && weights_b->operand == operand && weights_a->axis == weights_b->axis && !settings[&b].keep_float &&
+  return weights_b && weights_b->operand == operand && *weights_a == *weights_b && !settings[&b].keep_float &&
          settings[&a].weights == settings[&b].weights &&
+         HasBlockedWeights(a, decisions) == HasBlockedWeights(b, decisions) &&
          std::count(b.operands().begin(), b.operands().end(), a.operand(operand)) == 1;
 }
 
-Status AnnotateWeights(Graph& graph, const SettingsOfNodes& settings) {
+Status AnnotateWeights(Graph& graph, const Decisions& decisions) {
+  const SettingsOfNodes& settings = decisions.settings;
   for (Node* node : graph.NodeList()) {
     const std::optional<WeightOperand> weights = WeightsOf(*node);
     if (!weights || settings[node].keep_float) continue;
     Value* value = node->operand(weights->operand);
     if (value->quantisation()) continue;  // the network's own, or another node with the same use was here
     const bool shared_alike = std::all_of(value->users().begin(), value->users().end(), [&](const Node* user) {
-      return SameUse(*node, weights->operand, *user, settings);
+      return SameUse(*node, weights->operand, *user, decisions);
     });
     const bool is_output = std::count(graph.outputs().begin(), graph.outputs().end(), value) > 0;
     if (!shared_alike || is_output) {
       value = graph.AddConstant(value->name(), value->constant());  // shares the bytes
       graph.SetOperand(node, weights->operand, value);
     }
-    KILN_ASSIGN_OR_RETURN(Quantisation q,
-                          QuantiseWeights(*value, weights->axis, settings[node].weights, graph.source()));
+    KILN_ASSIGN_OR_RETURN(Quantisation q, QuantiseWeights(*value, *weights, settings[node].weights,
+                                                          HasBlockedWeights(*node, decisions), graph.source()));
     value->set_quantisation(std::move(q));
   }
   return OkStatus();
 }
 
-Status AnnotateActivations(Graph& graph, const Recipe& recipe, const SettingsOfNodes& settings,
-                           const CalibrationData& data) {
-  KILN_ASSIGN_OR_RETURN(std::vector<SharedValues> groups, DivideValues(graph, recipe, settings, data));
+// The annotation that all members share, for types without blocks.
+Quantisation SharedAnnotation(const SharedValues& group) {
+  TensorRecipe recipe = group.recipe;
+  recipe.type = ElementType(recipe.type, Scheme::kPerTensor);
+  if (recipe.type.scheme == Scheme::kNone) return {.type = recipe.type};
+  const ValueRange range = ChooseRange(group.histogram, recipe, group.channels);
+  return PerTensorQuantisation(range.low, range.high, recipe.type);
+}
+
+void AnnotateActivations(const std::vector<SharedValues>& groups, const BlockPlan& blocks) {
   ParallelFor(static_cast<int64_t>(groups.size()), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const SharedValues& group = groups[static_cast<size_t>(i)];
-      const ValueRange range = ChooseRange(group.histogram, group.recipe);
-      const Quantisation q = PerTensorQuantisation(range.low, range.high, group.recipe.type);
+      const bool blocked = blocks.AxisOf(group.members.front()).has_value();
+      const Quantisation shared = blocked ? Quantisation{.type = group.recipe.type} : SharedAnnotation(group);
       for (Value* member : group.members) {
-        if (!member->quantisation()) member->set_quantisation(q);  // the network's own stand
+        if (member->quantisation()) continue;  // the network's own stand
+        Quantisation q = shared;
+        if (blocked) q.axis = *blocks.AxisOf(member);
+        member->set_quantisation(std::move(q));
       }
     }
   });
-  return OkStatus();
+}
+
+bool BringsItsOwn(const SharedValues& group) {
+  return std::any_of(group.members.begin(), group.members.end(),
+                     [](const Value* member) { return member->quantisation().has_value(); });
+}
+
+Decisions Decide(const Graph& graph, const std::vector<SharedValues>& groups, const SettingsOfNodes& settings) {
+  Decisions decisions{.settings = settings, .blocks = {}, .wanted_blocks = {}};
+  std::vector<BlockCandidate> candidates;
+  for (const SharedValues& group : groups) {
+    const QuantType& type = group.recipe.type;
+    if (type.scheme != Scheme::kPerBlock || BringsItsOwn(group)) continue;
+    candidates.push_back({.members = group.members, .block_size = type.block_size});
+    decisions.wanted_blocks.insert(group.members.begin(), group.members.end());
+  }
+  FloatLayers float_layers;
+  for (const auto& node : graph.nodes()) {
+    if (settings[node.get()].keep_float) float_layers.insert(node.get());
+  }
+  decisions.blocks = BlockPlan::Make(graph, candidates, float_layers);
+  return decisions;
 }
 
 }  // namespace
@@ -65,8 +119,11 @@ StatusOr<Graph> Quantise(const Graph& graph, const Recipe& recipe, const Calibra
     for (Value* value : quantised.Values()) value->set_quantisation(std::nullopt);
   }
   KILN_ASSIGN_OR_RETURN(const SettingsOfNodes settings, SettingsOfNodes::Resolve(quantised, recipe));
-  KILN_RETURN_IF_ERROR(AnnotateActivations(quantised, recipe, settings, data));
-  KILN_RETURN_IF_ERROR(AnnotateWeights(quantised, settings));
+  KILN_ASSIGN_OR_RETURN(const std::vector<SharedValues> groups, DivideValues(quantised, recipe, settings, data));
+  const Decisions decisions = Decide(quantised, groups, settings);
+  AnnotateActivations(groups, decisions.blocks);
+  KILN_RETURN_IF_ERROR(AnnotateWeights(quantised, decisions));
+  if (recipe.biases) RoundBiases(quantised, *recipe.biases);
   return quantised;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kiln/numerics/quantise.h"
+#include "kiln/numerics/tables.h"
 
 namespace kiln {
 namespace {
@@ -29,7 +30,7 @@ double CutTail(std::span<const int64_t> bins, double width, int64_t allowed) {
 
 // Counts by magnitude, both signs together.
 std::vector<int64_t> Magnitudes(const Histogram& h) {
-  std::vector<int64_t> bins(Histogram::kBins, 0);
+  std::vector<int64_t> bins(static_cast<size_t>(h.bins()), 0);
   for (std::span<const int64_t> side : {h.positive(), h.negative()}) {
     for (size_t i = 0; i < side.size(); ++i) bins[i] += side[i];
   }
@@ -47,49 +48,139 @@ ValueRange Percentile(const Histogram& h, double percentile, bool symmetric) {
   return ClipTo(h, -CutTail(h.negative(), width, allowed), CutTail(h.positive(), width, allowed));
 }
 
-// The bins that hold anything, as (middle, count), so that repeated passes skip the empty ones.
-struct Point {
-  double value;
-  double count;
+ValueRange PercentileOfChannels(std::span<const Histogram> channels, double percentile, bool symmetric) {
+  ValueRange range;
+  for (const Histogram& channel : channels) {
+    const ValueRange own = Percentile(channel, percentile, symmetric);
+    range = {std::min(range.low, own.low), std::max(range.high, own.high)};
+  }
+  return range;
+}
+
+// The values counted, every one taken to stand in the middle of its bin; bins that hold nothing are left out, so that
+// repeated passes skip them.
+struct Points {
+  std::vector<float> values;
+  std::vector<double> counts;
 };
 
-std::vector<Point> PointsOf(const Histogram& h) {
-  std::vector<Point> points;
+Points PointsOf(const Histogram& h) {
+  Points points;
   const double width = h.bin_width();
   const auto add = [&](std::span<const int64_t> side, double sign) {
     for (size_t i = 0; i < side.size(); ++i) {
       if (side[i] == 0) continue;
       const double middle = sign * (static_cast<double>(i) + 0.5) * width;
-      points.push_back({std::clamp<double>(middle, h.min(), h.max()), static_cast<double>(side[i])});
+      points.values.push_back(static_cast<float>(std::clamp<double>(middle, h.min(), h.max())));
+      points.counts.push_back(static_cast<double>(side[i]));
     }
   };
   add(h.negative(), -1);
   add(h.positive(), 1);
+  if (h.zeros() > 0) {
+    points.values.push_back(0);  // not every format holds zero
+    points.counts.push_back(static_cast<double>(h.zeros()));
+  }
   return points;
 }
 
-// Sum over points of count * (x - Dequantise(Quantise(x)))^2; zeros are always exact.
-double SquaredError(const std::vector<Point>& points, const ValueRange& range, const QuantType& type) {
-  const ScaleZeroPoint q = ChooseScale(range.low, range.high, type.format, type.symmetric);
+// Sum over points of count * (x - Dequantise(Quantise(x)))^2 in a whole integer format that rounds to nearest.
+double SquaredErrorOfIntegers(const Points& points, const ScaleZeroPoint& q, const QuantType& type) {
   const CodeRange codes = CodesOf(type.format, type.symmetric);
   const double scale = q.scale, inverse = 1 / scale;
   const double low = static_cast<double>(codes.low - q.zero_point),
                high = static_cast<double>(codes.high - q.zero_point);
   double error = 0;
-  for (const Point& p : points) {
+  for (size_t i = 0; i < points.values.size(); ++i) {
     // Adding and taking away 1.5 * 2^52 rounds to the nearest integer, ties to even, for |x| < 2^51.
     constexpr double kRound = 0x1.8p52;
-    const double code = (std::clamp(p.value * inverse, low, high) + kRound) - kRound;
-    const double difference = p.value - code * scale;
-    error += p.count * difference * difference;
+    const double value = points.values[i];
+    const double code = (std::clamp(value * inverse, low, high) + kRound) - kRound;
+    const double difference = value - code * scale;
+    error += points.counts[i] * difference * difference;
   }
   return error;
 }
 
+// What the format makes of value / scale, for each point.
+std::vector<float> RoundedPoints(const Points& points, float scale, const Format& format) {
+  std::vector<float> scaled(points.values.size());
+  const float inverse = InverseScale(scale);
+  for (size_t i = 0; i < scaled.size(); ++i) scaled[i] = points.values[i] * inverse;
+  FormatTable::Of(format)->RoundValues(scaled.data(), std::ssize(scaled));
+  return scaled;
+}
+
+double SquaredErrorAt(const Points& points, float scale, const Format& format) {
+  const std::vector<float> rounded = RoundedPoints(points, scale, format);
+  double error = 0;
+  for (size_t i = 0; i < rounded.size(); ++i) {
+    const double difference = points.values[i] - static_cast<double>(rounded[i]) * scale;
+    error += points.counts[i] * difference * difference;
+  }
+  return error;
+}
+
+bool IsPlainInteger(const Format& format) {
+  return format.is_whole() && format.rounding == Rounding::kNearestEven && format.overflow == Overflow::kSaturate;
+}
+
+double SquaredError(const Points& points, const ValueRange& range, const QuantType& type) {
+  const ScaleZeroPoint q = ChooseScale(range.low, range.high, type);
+  if (IsPlainInteger(type.format)) return SquaredErrorOfIntegers(points, q, type);
+  return SquaredErrorAt(points, q.scale, type.format);
+}
+
 constexpr int kSearchSteps = 100;
 
+// The scale that is best for the codes which `scale` gives: sum(x * v) / sum(v^2), v the codes' values.
+double BestScaleForCodes(const Points& points, float scale, const Format& format) {
+  const std::vector<float> rounded = RoundedPoints(points, scale, format);
+  double products = 0, squares = 0;
+  for (size_t i = 0; i < rounded.size(); ++i) {
+    products += points.counts[i] * points.values[i] * rounded[i];
+    squares += points.counts[i] * static_cast<double>(rounded[i]) * rounded[i];
+  }
+  return squares > 0 ? products / squares : 0;
+}
+
+// For formats other than whole integers, which have one degree of freedom, the scale.
+ValueRange LeastSquaredErrorOfScale(const Histogram& h, const QuantType& type) {
+  const Points points = PointsOf(h);
+  const ValueRange full = FullRange(h);
+  const ValueLimits limits = LimitsOf(type.format);
+  // Ends of the range that `factor` times the full one would have.
+  const auto scaled = [&](double factor) { return ValueRange{full.low * factor, full.high * factor}; };
+  ValueRange best = full;
+  double least = SquaredError(points, full, type);
+  const auto consider = [&](const ValueRange& range) {
+    if (range.low == 0 && range.high == 0) return;
+    const double error = SquaredError(points, range, type);
+    if (error < least) {
+      least = error;
+      best = range;
+    }
+  };
+  constexpr int kStepsPerOctave = 4, kOctavesDown = 5;
+  // Upwards until the full range meets 1, where every format is fine that is fine anywhere.
+  const double octaves_up = std::log2(std::max({limits.high, -limits.low, 1.0}));
+  const int up = static_cast<int>(std::ceil(std::min(octaves_up, 32.0) * kStepsPerOctave));
+  for (int k = -kOctavesDown * kStepsPerOctave; k <= up; ++k) {
+    if (k != 0) consider(scaled(std::exp2(static_cast<double>(k) / kStepsPerOctave)));
+  }
+  // The rule of Lloyd's algorithm: codes for the scale, scale for the codes.
+  for (int round = 0; round < 3; ++round) {
+    const float scale = ChooseScale(best.low, best.high, type).scale;
+    const double better = BestScaleForCodes(points, scale, type.format);
+    if (better <= 0) break;
+    consider({full.low < 0 ? limits.low * better : 0, full.high > 0 ? limits.high * better : 0});
+  }
+  return best;
+}
+
 ValueRange LeastSquaredError(const Histogram& h, const QuantType& type) {
-  const std::vector<Point> points = PointsOf(h);
+  if (!type.format.is_whole()) return LeastSquaredErrorOfScale(h, type);
+  const Points points = PointsOf(h);
   const ValueRange full = FullRange(h);
   ValueRange best = full;
   double least = SquaredError(points, full, type);
@@ -123,15 +214,17 @@ ValueRange LeastSquaredError(const Histogram& h, const QuantType& type) {
 }
 
 // Kullback-Leibler divergence between the first `kept` bins, all counts beyond added to the last of them, and the same
-// bins drawn with `levels` equal steps: each step spreads its count evenly over those of its bins that hold anything.
-// Where that leaves a bin empty that is not empty in the first (only the last can be), one count stands in for it, or
-// no clip could fall into a gap before far outliers.
-double DivergenceAt(const std::vector<int64_t>& bins, size_t kept, size_t levels, int64_t total, int64_t beyond) {
+// bins drawn with the steps that end at `edges` (shares of the clip, the last 1): each step spreads its count evenly
+// over those of its bins that hold anything. Where that leaves a bin empty that is not empty in the first (only the
+// last can be), one count stands in for it, or no clip could fall into a gap before far outliers.
+double DivergenceAt(const std::vector<int64_t>& bins, size_t kept, std::span<const double> edges, int64_t total,
+                    int64_t beyond) {
   const int64_t drawn_total = total - beyond;
   if (drawn_total == 0) return std::numeric_limits<double>::infinity();
   double divergence = 0;
-  for (size_t level = 0; level < levels; ++level) {
-    const size_t begin = level * kept / levels, end = (level + 1) * kept / levels;
+  size_t begin = 0;
+  for (const double edge : edges) {
+    const auto end = static_cast<size_t>(edge * static_cast<double>(kept) + 1e-9);
     int64_t sum = 0, occupied = 0;
     for (size_t i = begin; i < end; ++i) {
       sum += bins[i];
@@ -145,11 +238,34 @@ double DivergenceAt(const std::vector<int64_t>& bins, size_t kept, size_t levels
       const double share = static_cast<double>(count) / static_cast<double>(total);
       divergence += share * std::log(share / (bins[i] == 0 ? 1 / static_cast<double>(drawn_total) : drawn));
     }
+    begin = end;
   }
   return divergence;
 }
 
+// Where the steps end that one magnitude falls into, as shares of the greatest.
+std::vector<double> StepEdges(const Histogram& h, const QuantType& type) {
+  std::vector<double> edges;
+  if (type.format.is_whole()) {
+    // All codes for one-sided values with a zero point, half of them otherwise.
+    const bool one_sided = !type.symmetric && (h.min() >= 0 || h.max() <= 0);
+    const CodeRange codes = CodesOf(type.format, type.symmetric);
+    const int64_t steps =
+        (one_sided || !type.format.is_signed ? codes.high - codes.low : codes.high) + (one_sided ? 1 : 0);
+    for (int64_t i = 1; i <= steps; ++i) edges.push_back(static_cast<double>(i) / static_cast<double>(steps));
+    return edges;
+  }
+  const std::vector<double> magnitudes = MagnitudesOf(type.format);
+  for (size_t i = 0; i + 1 < magnitudes.size(); ++i) {
+    edges.push_back((magnitudes[i] + magnitudes[i + 1]) / 2 / magnitudes.back());
+  }
+  edges.push_back(1);
+  return edges;
+}
+
 ValueRange LeastDivergence(const Histogram& h, const QuantType& type) {
+  constexpr int kFinerThanBins = 10;
+  if (type.format.bits > kFinerThanBins) return FullRange(h);
   // Half the bins suffice for choosing a clip and take a quarter of the time.
   const std::vector<int64_t> fine = Magnitudes(h);
   std::vector<int64_t> bins(fine.size() / 2);
@@ -157,19 +273,15 @@ ValueRange LeastDivergence(const Histogram& h, const QuantType& type) {
   const double width = 2 * h.bin_width();
   size_t used = bins.size();
   while (used > 0 && bins[used - 1] == 0) --used;
-  // Codes that fall to one magnitude: all of them for one-sided values with a zero point, half of them otherwise.
-  const bool one_sided = !type.symmetric && (h.min() >= 0 || h.max() <= 0);
-  const CodeRange codes = CodesOf(type.format, type.symmetric);
-  const auto levels = static_cast<size_t>(one_sided || !type.format.is_signed ? codes.high - codes.low : codes.high) +
-                      (one_sided ? 1 : 0);
+  const std::vector<double> edges = StepEdges(h, type);
   // Zeros are exact whatever the clip, so they take no part.
   int64_t total = 0;
   for (int64_t count : bins) total += count;
   size_t best = used;
   double least = std::numeric_limits<double>::infinity();
   int64_t beyond = 0;
-  for (size_t kept = used; kept > levels; --kept) {
-    const double divergence = DivergenceAt(bins, kept, levels, total, beyond);
+  for (size_t kept = used; kept > edges.size(); --kept) {
+    const double divergence = DivergenceAt(bins, kept, edges, total, beyond);
     if (divergence < least) {
       least = divergence;
       best = kept;
@@ -182,13 +294,16 @@ ValueRange LeastDivergence(const Histogram& h, const QuantType& type) {
 
 }  // namespace
 
-ValueRange ChooseRange(const Histogram& histogram, const TensorRecipe& recipe) {
+ValueRange ChooseRange(const Histogram& histogram, const TensorRecipe& recipe, std::span<const Histogram> channels) {
   if (histogram.count() == 0) return {};
   switch (recipe.calibration) {
     case Calibration::kMinMax:
       return FullRange(histogram);
     case Calibration::kPercentile:
       return Percentile(histogram, recipe.percentile, recipe.type.symmetric);
+    case Calibration::kPercentilePerChannel:
+      if (channels.empty()) return Percentile(histogram, recipe.percentile, recipe.type.symmetric);
+      return PercentileOfChannels(channels, recipe.percentile, recipe.type.symmetric);
     case Calibration::kMse:
       return LeastSquaredError(histogram, recipe.type);
     case Calibration::kEntropy:

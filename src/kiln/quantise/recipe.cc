@@ -1,95 +1,18 @@
 #include "kiln/quantise/recipe.h"
 
-#include <charconv>
+#include <algorithm>
 
 #include <fmt/format.h>
-
-#include "kiln/support/yaml.h"
 
 namespace kiln {
 namespace {
 
-constexpr std::string_view kAnyCalibration = "min_max, percentile, mse, entropy";
+constexpr Calibration kCalibrations[] = {Calibration::kMinMax, Calibration::kPercentile,
+                                         Calibration::kPercentilePerChannel, Calibration::kMse, Calibration::kEntropy};
 
-StatusOr<Op> FindOperator(std::string_view name) {
-  if (const std::optional<Op> op = FindOpByOnnxName("", name)) return *op;
-  return ErrorAt("", "", fmt::format("unknown operator '{}'", name), "an ONNX operator name, such as Conv or MatMul");
-}
-
-StatusOr<Position> FindPosition(std::string_view text) {
-  if (text == "first") return Position{0};
-  if (text == "last") return Position{-1};
-  int64_t index = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (error == std::errc() && end == text.data() + text.size() && index >= 0) return Position{index};
-  return ErrorAt("", "", fmt::format("unknown position '{}'", text), "first, last, or a number from 0");
-}
-
-StatusOr<Format> FindIntegerFormat(std::string_view name) {
-  KILN_ASSIGN_OR_RETURN(const Format format, FindFormat(name));
-  if (!format.is_integer() || format.bits > 16) {
-    return ErrorAt("", "", fmt::format("format '{}' cannot be calibrated", name),
-                   "an integer format of at most 16 bits, such as int8; `keep: float` leaves a layer in fp32");
-  }
-  return format;
-}
-
-// Reads the settings of one kind of tensor over those that stand in *recipe.
-void ReadTensor(const YamlMap& map, bool is_weight, TensorRecipe* recipe) {
-  map.Parsed("format", &recipe->type.format, FindIntegerFormat);
-  if (is_weight) {
-    map.Choice<Scheme>("scheme", &recipe->type.scheme,
-                       {{"per_tensor", Scheme::kPerTensor}, {"per_channel", Scheme::kPerChannel}});
-  } else {
-    map.Choice<Scheme>("scheme", &recipe->type.scheme, {{"per_tensor", Scheme::kPerTensor}});
-  }
-  map.Bool("symmetric", &recipe->type.symmetric);
-  map.Parsed("calibration", &recipe->calibration, FindCalibration);
-  map.Double("percentile", &recipe->percentile, 50, 100);
-  if (map.Has("percentile") && recipe->calibration != Calibration::kPercentile) {
-    map.Fail("percentile", fmt::format("has no meaning with calibration '{}'", NameOf(recipe->calibration)),
-             "leave it out, or write calibration: percentile");
-  }
-  if (is_weight && !recipe->type.symmetric) {
-    map.Fail(map.Has("symmetric") ? "symmetric" : "", "weights with a zero point are not supported", "symmetric: true");
-  }
-}
-
-LayerRecipe ReadLayer(const YamlMap& map, const Recipe& recipe) {
-  LayerRecipe layer;
-  layer.line = map.line();
-  map.String("match", &layer.match);
-  if (map.Has("operator")) map.Parsed("operator", &layer.op.emplace(), FindOperator);
-  if (map.Has("position")) map.Parsed("position", &layer.position.emplace(), FindPosition);
-  if (!map.Has("match") && !map.Has("operator") && !map.Has("position")) {
-    map.Fail("", "names no nodes", "give match, operator or position");
-  }
-  map.Choice<bool>("keep", &layer.keep_float, {{"float", true}});
-  if (map.Has("activations")) {
-    ReadTensor(map.Map("activations"), false, &layer.activations.emplace(recipe.activations));
-  }
-  if (map.Has("weights")) ReadTensor(map.Map("weights"), true, &layer.weights.emplace(recipe.weights));
-  const bool has_settings = map.Has("activations") || map.Has("weights");
-  if (map.Has("keep") && has_settings) {
-    map.Fail("keep", "a layer that stays float has no other settings", "leave out activations and weights");
-  } else if (!map.Has("keep") && !has_settings) {
-    map.Fail("", "changes nothing", "give keep, activations or weights");
-  }
-  return layer;
-}
-
-StatusOr<Recipe> ReadRecipe(const YamlFile& file, std::string_view source) {
-  Recipe recipe = Int8Recipe();
-  recipe.source = std::string(source);
-  const YamlMap root = file.root();
-  ReadTensor(root.Map("activations"), false, &recipe.activations);
-  ReadTensor(root.Map("weights"), true, &recipe.weights);
-  root.Choice<bool>("outputs", &recipe.quantise_outputs, {{"fp32", false}, {"quantised", true}});
-  root.Choice<bool>("own_parameters", &recipe.replace_own, {{"keep", false}, {"replace", true}});
-  root.Map("calibration").Int("images", &recipe.calibration_images, 1, 1'000'000);
-  for (const YamlMap& map : root.Maps("layers")) recipe.layers.push_back(ReadLayer(map, recipe));
-  KILN_RETURN_IF_ERROR(file.Finish());
-  return recipe;
+bool CountsByChannel(const TensorRecipe& tensor) {
+  return tensor.calibration == Calibration::kPercentilePerChannel &&
+         (tensor.type.scheme == Scheme::kPerTensor || tensor.type.scheme == Scheme::kPerChannel);
 }
 
 }  // namespace
@@ -100,6 +23,8 @@ std::string_view NameOf(Calibration calibration) {
       return "min_max";
     case Calibration::kPercentile:
       return "percentile";
+    case Calibration::kPercentilePerChannel:
+      return "percentile_per_channel";
     case Calibration::kMse:
       return "mse";
     case Calibration::kEntropy:
@@ -109,10 +34,12 @@ std::string_view NameOf(Calibration calibration) {
 }
 
 StatusOr<Calibration> FindCalibration(std::string_view name) {
-  for (Calibration c : {Calibration::kMinMax, Calibration::kPercentile, Calibration::kMse, Calibration::kEntropy}) {
-    if (NameOf(c) == name) return c;
+  std::string names;
+  for (Calibration calibration : kCalibrations) {
+    if (NameOf(calibration) == name) return calibration;
+    names += (names.empty() ? "" : ", ") + std::string(NameOf(calibration));
   }
-  return ErrorAt("", "", fmt::format("unknown calibration '{}'", name), fmt::format("one of: {}", kAnyCalibration));
+  return ErrorAt("", "", fmt::format("unknown calibration '{}'", name), fmt::format("one of: {}", names));
 }
 
 std::string LayerRecipe::Describe(int index) const {
@@ -135,16 +62,12 @@ Recipe Int8Recipe() {
   return recipe;
 }
 
-StatusOr<Recipe> ParseRecipe(std::string_view yaml, std::string_view source) {
-  KILN_ASSIGN_OR_RETURN(const YamlFile file, YamlFile::Parse(yaml, source));
-  return ReadRecipe(file, source);
-}
-
-StatusOr<Recipe> LoadRecipe(const std::filesystem::path& path) {
-  std::error_code error;
-  if (path == "int8" && !std::filesystem::exists(path, error)) return Int8Recipe();
-  KILN_ASSIGN_OR_RETURN(const YamlFile file, YamlFile::Load(path.string()));
-  return ReadRecipe(file, path.string());
+bool NeedsChannels(const Recipe& recipe) {
+  return CountsByChannel(recipe.activations) ||
+         std::any_of(recipe.layers.begin(), recipe.layers.end(), [](const LayerRecipe& layer) {
+           return (layer.activations && CountsByChannel(*layer.activations)) ||
+                  (layer.inputs && CountsByChannel(*layer.inputs));
+         });
 }
 
 bool MatchesGlob(std::string_view glob, std::string_view name) {

@@ -165,7 +165,17 @@ class Divider {
       if (value->producer() != nullptr && settings_[value->producer()].activations) {
         group.recipe = *settings_[value->producer()].activations;
       }
-      if (!introduces_nothing_.contains(value)) group.histogram.Merge(*data_.Find(value->name()));
+      if (introduces_nothing_.contains(value)) continue;
+      group.histogram.Merge(*data_.Find(value->name()));
+      const std::vector<Histogram>& channels = data_.FindChannels(value->name());
+      group.channels.insert(group.channels.end(), channels.begin(), channels.end());
+    }
+    for (const auto& node : graph_.nodes()) {
+      const LayerSettings& settings = settings_[node.get()];
+      if (!node->info().Has(kMacs) || !settings.inputs || settings.keep_float) continue;
+      for (const Value* operand : node->operands()) {
+        if (IsQuantised(operand)) groups[index.at(Root(operand))].recipe = *settings.inputs;
+      }
     }
     for (SharedValues& group : groups) {
       if (!symmetric_.contains(Root(group.members.front()))) continue;

@@ -22,6 +22,8 @@ struct SharedValues {
   std::vector<Value*> members;  // in graph order
   TensorRecipe recipe;          // symmetric where an operator asks for that
   Histogram histogram;          // of the members that introduce elements, merged
+  // Those of their channels, one after the other; empty where they were not counted.
+  std::vector<Histogram> channels;
 };
 
 // Divides the values to be quantised into groups; values that stay fp32 are in none:

@@ -6,15 +6,13 @@
 #define KILN_QUANTISE_SIMULATE_H_
 
 #include "kiln/ir/graph.h"
-#include "kiln/support/status.h"
 
 namespace kiln {
 
 // A clone without annotations that the reference level runs. Annotated constants hold the values of their codes; behind
-// every other annotated value stands a Quant node (QONNX: to the nearest code and back), except where a value is made
-// of values on the same grid by moving them.
-//   errors  Unimplemented: a format that is not an integer format, activations with scales per channel
-StatusOr<Graph> SimulateQuantisation(const Graph& quantised);
+// every other annotated value stands a Quantise node (to the nearest code and back, under any format and scheme),
+// except where a value is made of values on the same grid by moving them.
+Graph SimulateQuantisation(const Graph& quantised);
 
 }  // namespace kiln
 

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "kiln/numerics/quantise.h"
+#include "kiln/quantise/block_axes.h"
+#include "kiln/quantise/channel_axes.h"
 #include "kiln/quantise/histogram.h"
 #include "kiln/quantise/range.h"
 #include "kiln/support/parallel.h"
@@ -46,33 +48,38 @@ std::optional<WeightOperand> WeightsOf(const Node& node) {
       return std::nullopt;
   }
   if (IsFloatConstant(node.operand(1))) {
-    return WeightOperand{1, OutputAxis(node, node.operand(1)->constant().shape().rank())};
+    return WeightOperand{1, OutputAxis(node, node.operand(1)->constant().shape().rank()),
+                         ReductionAxis(node, 1).value_or(-1)};
   }
   const bool is_product = node.op() == Op::kGemm || node.op() == Op::kMatMul;
-  if (is_product && IsFloatConstant(node.operand(0))) return WeightOperand{0, -1};
+  if (is_product && IsFloatConstant(node.operand(0))) return WeightOperand{0, -1, ReductionAxis(node, 0).value_or(-1)};
   return std::nullopt;
 }
 
-StatusOr<Quantisation> QuantiseWeights(const Value& weights, int axis, const TensorRecipe& recipe,
-                                       std::string_view source) {
-  const Tensor& tensor = weights.constant();
-  const std::span<const float> values = tensor.data<float>();
+namespace {
+
+Status CheckFinite(const Value& weights, std::string_view source) {
+  const std::span<const float> values = weights.constant().data<float>();
   for (size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i])) continue;
     return ErrorAt(source, fmt::format("value '{}'", weights.name()),
                    fmt::format("weight {} is {}", i, std::isnan(values[i]) ? "NaN" : "infinite"),
                    "quantisation needs finite weights");
   }
-  Quantisation q{.type = recipe.type, .axis = -1, .scales = {}, .zero_points = {}};
+  return OkStatus();
+}
+
+// Scales per tensor (axis -1) or per index of the axis.
+Quantisation ScaledWeights(const Tensor& tensor, int axis, const TensorRecipe& recipe) {
+  const std::span<const float> values = tensor.data<float>();
+  Quantisation q{.type = recipe.type, .axis = axis};
+  q.type.scheme = axis < 0 ? Scheme::kPerTensor : Scheme::kPerChannel;
   int64_t channels = 1, inner = tensor.size();
-  if (recipe.type.scheme == Scheme::kPerChannel && axis >= 0) {
+  if (axis >= 0) {
     KILN_CHECK(axis < tensor.shape().rank());
-    q.axis = axis;
     channels = tensor.shape()[axis];
     inner = 1;
     for (int i = axis + 1; i < tensor.shape().rank(); ++i) inner *= tensor.shape()[i];
-  } else {
-    q.type.scheme = Scheme::kPerTensor;
   }
   q.scales.resize(static_cast<size_t>(channels));
   q.zero_points.resize(static_cast<size_t>(channels));
@@ -87,12 +94,27 @@ StatusOr<Quantisation> QuantiseWeights(const Value& weights, int axis, const Ten
       Histogram histogram;
       histogram.Add(gathered);
       const ValueRange range = ChooseRange(histogram, recipe);
-      const ScaleZeroPoint chosen = ChooseScale(range.low, range.high, recipe.type.format, recipe.type.symmetric);
+      const ScaleZeroPoint chosen = ChooseScale(range.low, range.high, recipe.type);
       q.scales[static_cast<size_t>(channel)] = chosen.scale;
       q.zero_points[static_cast<size_t>(channel)] = chosen.zero_point;
     }
   });
   return q;
+}
+
+}  // namespace
+
+StatusOr<Quantisation> QuantiseWeights(const Value& weights, const WeightOperand& operand, const TensorRecipe& recipe,
+                                       bool blocked, std::string_view source) {
+  KILN_RETURN_IF_ERROR(CheckFinite(weights, source));
+  if (recipe.type.scheme == Scheme::kNone) return Quantisation{.type = recipe.type};
+  if (recipe.type.scheme == Scheme::kPerBlock && blocked) {
+    KILN_CHECK(operand.reduction >= 0);
+    return Quantisation{.type = recipe.type, .axis = operand.reduction};
+  }
+  TensorRecipe scaled = recipe;
+  scaled.type = ElementType(recipe.type, Scheme::kPerChannel);
+  return ScaledWeights(weights.constant(), scaled.type.scheme == Scheme::kPerChannel ? operand.axis : -1, scaled);
 }
 
 }  // namespace kiln

@@ -13,7 +13,9 @@ namespace kiln {
 
 struct WeightOperand {
   int operand = 1;
-  int axis = -1;  // of the output channels; -1: scales per tensor only
+  int axis = -1;       // of the output channels; -1: scales per tensor only
+  int reduction = -1;  // the axis that sums run along; -1: unknown
+  friend bool operator==(const WeightOperand&, const WeightOperand&) = default;
 };
 
 // The constant fp32 operand that a node multiplies by, or nullopt.
@@ -24,10 +26,13 @@ struct WeightOperand {
 std::optional<WeightOperand> WeightsOf(const Node& node);
 
 // The annotation for weights.
+//   blocked  whether blocks along operand.reduction can be had, where the recipe asks for blocks; else the element
+//   format
+//            with a scale per channel (ElementType in block_axes.h). The scales of blocks are left to the rule.
 //   source  file name, for errors
 //   errors  a NaN or infinity (names the value and the first index)
-StatusOr<Quantisation> QuantiseWeights(const Value& weights, int axis, const TensorRecipe& recipe,
-                                       std::string_view source);
+StatusOr<Quantisation> QuantiseWeights(const Value& weights, const WeightOperand& operand, const TensorRecipe& recipe,
+                                       bool blocked, std::string_view source);
 
 }  // namespace kiln
 
