@@ -38,7 +38,7 @@ std::string AttributesText(const Signature& signature) {
 std::string GeneratedCells(const OpInfo& info) {
   const Signature& signature = SignatureOf(info.op);
   std::string onnx = std::string(info.onnx_name);
-  if (!info.onnx_domain.empty()) onnx += " (QONNX)";
+  if (!info.onnx_domain.empty()) onnx += info.onnx_domain == "kiln" ? " (Kiln)" : " (QONNX)";
   return fmt::format("| `{}` | {} | {} | `{}` | {} |", info.text, onnx, RangeText(info.min_operands, info.max_operands),
                      signature.types, AttributesText(signature));
 }

@@ -120,7 +120,7 @@ TEST(SimulateQuantisation, StaysCloseAndWideFormatsStayCloser) {
     recipe.activations.type.format = recipe.weights.type.format = *FindFormat(format);
     const auto quantised = Quantise(graph, recipe, *data);
     ASSERT_TRUE(quantised.ok()) << quantised.status();
-    const Tensor rounded = outputs_of(SimulateQuantisation(*quantised));
+    const Tensor rounded = outputs_of(*SimulateQuantisation(*quantised));
     double error = 0, power = 0;
     for (int64_t i = 0; i < exact.size(); ++i) {
       error += std::pow(exact.ValueAt(i) - rounded.ValueAt(i), 2);
@@ -141,11 +141,12 @@ TEST(SimulateQuantisation, RoundsOnceAGroup) {
   ASSERT_TRUE(data.ok());
   const auto quantised = Quantise(graph, Int8Recipe(), *data);
   ASSERT_TRUE(quantised.ok());
-  const Graph simulated = SimulateQuantisation(*quantised);
+  const auto simulated = SimulateQuantisation(*quantised);
+  ASSERT_TRUE(simulated.ok()) << simulated.status();
   // x and relu; conv is inside a kernel with relu, pool and flat are on relu's grid.
-  const auto nodes = simulated.NodeList();
+  const auto nodes = simulated->NodeList();
   EXPECT_EQ(std::count_if(nodes.begin(), nodes.end(), [](const Node* node) { return node->op() == Op::kQuantise; }), 2);
-  for (const Value* value : simulated.Values()) EXPECT_FALSE(value->quantisation().has_value()) << value->name();
+  for (const Value* value : simulated->Values()) EXPECT_FALSE(value->quantisation().has_value()) << value->name();
 }
 
 }  // namespace

@@ -68,8 +68,9 @@ TEST_P(Networks, Int8KeepsTheAccuracy) {
   const auto quantised = Quantise(*graph, Int8Recipe(), *data);
   ASSERT_TRUE(quantised.ok()) << quantised.status();
   EXPECT_GT(CountQuantised(*quantised).weights, 1);
-  const Graph simulated = SimulateQuantisation(*quantised);
-  const auto rounded = TopK(Scores(simulated, images), test_set->labels());
+  const auto simulated = SimulateQuantisation(*quantised);
+  ASSERT_TRUE(simulated.ok()) << simulated.status();
+  const auto rounded = TopK(Scores(*simulated, images), test_set->labels());
   ASSERT_TRUE(rounded.ok()) << rounded.status();
   EXPECT_GE(rounded->correct, exact->correct - c.allowed_loss) << "of " << exact->correct;
 }

@@ -10,8 +10,9 @@
 #include "kiln/frontend/model.h"
 #include "kiln/passes/absent_weights.h"
 #include "kiln/passes/pipeline.h"
-#include "kiln/quantise/calibrate.h"
+#include "kiln/quantise/post_training.h"
 #include "kiln/quantise/quantise.h"
+#include "kiln/quantise/recipe_names.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/registry.h"
 
@@ -133,7 +134,7 @@ StatusOr<Graph> LayOut(const Graph& network) {
 StatusOr<Recipe> FindRecipe(const std::string& name) {
   const auto path = cli::FindResource("recipes", name);
   if (path.ok()) return LoadRecipe(*path);
-  if (name == "int8") return Int8Recipe();
+  if (auto named = RecipeByName(name); named.ok()) return named;
   return path.status();
 }
 
@@ -141,8 +142,7 @@ StatusOr<Graph> QuantiseNetwork(const Graph& network, const Recipe& recipe, cons
                                 int64_t calibration_images, int64_t* used) {
   *used = std::min(calibration_images > 0 ? calibration_images : recipe.calibration_images, calibration.size());
   const Tensor inputs[] = {calibration.converter.MakeBatch(0, *used)};
-  KILN_ASSIGN_OR_RETURN(const CalibrationData data, Calibrate(network, inputs, *used));
-  return Quantise(network, recipe, data);
+  return QuantiseOnImages(network, recipe, inputs, *used);
 }
 
 void DescribeModel(const Graph& network, RunReport* report) {

@@ -94,7 +94,8 @@ Status InferQuantise(Context& c) {
   const std::string text = c.node().attributes().String("type", "");
   const auto q = ParseQuantisation(text, "");
   if (!q.ok()) return c.Error(fmt::format("type is '{}': {}", text, MessageOf(q.status())), "an annotation");
-  return VerifyQuantisation(*q, c.node().operand(0)->type(), "", c.node().Describe());
+  const Status fits = VerifyQuantisation(*q, c.node().operand(0)->type(), "", "");
+  return fits.ok() ? fits : c.Error(MessageOf(fits), "");
 }
 
 Status InferTrunc(Context& c) { return CheckBroadcastToInput(c, 4); }

@@ -5,6 +5,7 @@
 
 #include "kiln/execute/codes.h"
 #include "kiln/ir/text.h"
+#include "kiln/ir/verifier.h"
 
 namespace kiln {
 namespace {
@@ -61,11 +62,13 @@ void AppendRounding(Graph& graph, Value* value) {
 
 }  // namespace
 
-Graph SimulateQuantisation(const Graph& quantised) {
+StatusOr<Graph> SimulateQuantisation(const Graph& quantised) {
   Graph graph = quantised.Clone();
   std::vector<Value*> rounded;
   for (Value* value : graph.Values()) {
     if (!value->quantisation()) continue;
+    KILN_RETURN_IF_ERROR(
+        VerifyQuantisation(*value->quantisation(), value->type(), graph.source(), "value '" + value->name() + "'"));
     if (value->is_constant()) {
       const Quantisation& q = *value->quantisation();
       graph.ReplaceAllUses(value, graph.AddConstant(value->name() + "_rounded", RoundTensor(value->constant(), q)));

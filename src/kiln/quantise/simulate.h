@@ -6,13 +6,15 @@
 #define KILN_QUANTISE_SIMULATE_H_
 
 #include "kiln/ir/graph.h"
+#include "kiln/support/status.h"
 
 namespace kiln {
 
 // A clone without annotations that the reference level runs. Annotated constants hold the values of their codes; behind
 // every other annotated value stands a Quantise node (to the nearest code and back, under any format and scheme),
 // except where a value is made of values on the same grid by moving them.
-Graph SimulateQuantisation(const Graph& quantised);
+//   errors  an annotation that does not fit its value (VerifyQuantisation)
+StatusOr<Graph> SimulateQuantisation(const Graph& quantised);
 
 }  // namespace kiln
 

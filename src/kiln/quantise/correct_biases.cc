@@ -1,0 +1,117 @@
+#include "kiln/quantise/correct_biases.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kiln/execute/reference.h"
+#include "kiln/ir/window.h"
+#include "kiln/quantise/biases.h"
+#include "kiln/quantise/simulate.h"
+
+namespace kiln {
+namespace {
+
+// A bias that can be corrected, and where its effect is measured.
+struct Place {
+  std::string result;  // the value that holds the sum with the bias
+  int channel_axis = 1;
+  Node* node = nullptr;  // of the quantised graph
+  int operand = 2;
+};
+
+int ChannelAxisOf(const Node& layer, const Value& result) {
+  const bool nchw = (layer.op() == Op::kConv && !IsNhwc(layer)) || layer.op() == Op::kConvTranspose;
+  return nchw ? 1 : result.shape().rank() - 1;
+}
+
+std::vector<Place> PlacesOf(Graph& quantised) {
+  for (Node* node : quantised.NodeList()) {
+    const bool is_conv = node->op() == Op::kConv || node->op() == Op::kConvTranspose;
+    if (!is_conv || node->operand(2) != nullptr || !node->result()->has_shape()) continue;
+    const int64_t channels = node->result()->shape()[ChannelAxisOf(*node, *node->result())];
+    if (channels < 1) continue;
+    quantised.SetOperand(node, 2,
+                         quantised.AddConstant(node->name() + "_bias", Tensor(ElementType::kFloat32, {channels})));
+  }
+  std::vector<Place> places;
+  for (const BiasOperand& bias : BiasesOf(quantised)) {
+    const Value* result = bias.node->result();
+    if (!result->has_shape()) continue;
+    const int axis = ChannelAxisOf(*bias.layer, *result);
+    const Value* constant = bias.node->operand(bias.operand);
+    const int64_t channels = result->shape()[axis];
+    if (constant->constant().size() == channels && channels > 0)
+      places.push_back({result->name(), axis, bias.node, bias.operand});
+  }
+  return places;
+}
+
+// The graph cut down to what one of its values needs, that value its only result.
+Graph CutAt(const Graph& graph, const std::string& name) {
+  Graph cut = graph.Clone();
+  Value* value = cut.FindValue(name);
+  KILN_CHECK(value != nullptr);
+  for (size_t i = 0; i < cut.outputs().size(); ++i) cut.SetOutput(static_cast<int>(i), value);
+  std::vector<Node*> nodes = cut.NodeList();
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+    const auto& results = (*it)->results();
+    const bool needed = std::any_of(results.begin(), results.end(), [&](const Value* result) {
+      return result != nullptr && (result == value || !result->users().empty());
+    });
+    if (!needed) cut.EraseNode(*it);
+  }
+  cut.EraseUnusedConstants();
+  return cut;
+}
+
+std::vector<double> ChannelMeans(const Tensor& batch, int axis) {
+  const Shape& shape = batch.shape();
+  int64_t inner = 1;
+  for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
+  std::vector<double> means(static_cast<size_t>(shape[axis]), 0);
+  const std::span<const float> values = batch.data<float>();
+  for (size_t i = 0; i < values.size(); ++i) {
+    means[i / static_cast<size_t>(inner) % means.size()] += values[i];
+  }
+  for (double& mean : means) mean *= static_cast<double>(shape[axis]) / static_cast<double>(batch.size());
+  return means;
+}
+
+StatusOr<std::vector<double>> MeansAt(const Graph& graph, const Place& place, std::span<const Tensor> inputs) {
+  const Graph cut = CutAt(graph, place.result);
+  KILN_ASSIGN_OR_RETURN(const auto executor, ReferenceExecutor::Create(cut));
+  KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, executor->RunBatch(inputs));
+  return ChannelMeans(outputs[0], place.channel_axis);
+}
+
+// The first `count` images of a batch, sharing its bytes.
+Tensor FirstImages(const Tensor& batch, int64_t count) {
+  Shape shape = batch.shape();
+  shape[0] = std::min(shape[0], count);
+  auto owner = std::make_shared<const Tensor>(batch);
+  const std::byte* bytes = owner->bytes();
+  return Tensor::View(batch.type(), std::move(shape), std::move(owner), bytes);
+}
+
+}  // namespace
+
+Status CorrectBiases(const Graph& graph, std::span<const Tensor> inputs, int64_t images, Graph* quantised) {
+  std::vector<Tensor> batch;
+  for (const Tensor& input : inputs) batch.push_back(FirstImages(input, std::min(images, kMaxCorrectionImages)));
+  for (const Place& place : PlacesOf(*quantised)) {
+    KILN_ASSIGN_OR_RETURN(const Graph simulated, SimulateQuantisation(*quantised));
+    KILN_ASSIGN_OR_RETURN(const std::vector<double> exact, MeansAt(graph, place, batch));
+    KILN_ASSIGN_OR_RETURN(const std::vector<double> rounded, MeansAt(simulated, place, batch));
+    const Value* old = place.node->operand(place.operand);
+    Tensor corrected = old->constant().Clone();
+    const std::span<float> values = corrected.data<float>();
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(values[i] + exact[i] - rounded[i]);
+    quantised->SetOperand(place.node, place.operand, quantised->AddConstant(old->name(), std::move(corrected)));
+  }
+  quantised->EraseUnusedConstants();
+  return OkStatus();
+}
+
+}  // namespace kiln

@@ -1,0 +1,177 @@
+#include "kiln/quantise/knapsack.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "kiln/support/check.h"
+
+namespace kiln {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// A step from one choice of a group to a cheaper one that does more damage.
+struct Step {
+  size_t group;
+  int to;
+  double saves, damage;
+};
+
+// The choice of least damage, of these the cheapest.
+int Gentlest(const std::vector<Choice>& group) {
+  int best = 0;
+  for (int i = 1; i < static_cast<int>(group.size()); ++i) {
+    const Choice &a = group[static_cast<size_t>(i)], &b = group[static_cast<size_t>(best)];
+    if (a.damage < b.damage || (a.damage == b.damage && a.cost < b.cost)) best = i;
+  }
+  return best;
+}
+
+// Steps along the lower convex hull of the choices, from the gentlest to the cheapest: each saves less for its damage
+// than the one before.
+std::vector<Step> HullSteps(const std::vector<Choice>& group, size_t index) {
+  std::vector<Step> steps;
+  int at = Gentlest(group);
+  while (true) {
+    const Choice& from = group[static_cast<size_t>(at)];
+    std::optional<Step> best;
+    for (int i = 0; i < static_cast<int>(group.size()); ++i) {
+      const Choice& to = group[static_cast<size_t>(i)];
+      const Step step{index, i, from.cost - to.cost, to.damage - from.damage};
+      if (step.saves <= 0) continue;
+      const double gain = best ? step.saves * best->damage - best->saves * step.damage : 1;
+      if (gain > 0 || (gain == 0 && step.saves > best->saves)) best = step;
+    }
+    if (!best) return steps;
+    steps.push_back(*best);
+    at = best->to;
+  }
+}
+
+// The linear relaxation over the groups from one on: choices may be mixed.
+class Relaxation {
+ public:
+  Relaxation(const std::vector<std::vector<Choice>>& groups, size_t first) {
+    for (size_t g = first; g < groups.size(); ++g) {
+      const Choice& gentlest = groups[g][static_cast<size_t>(Gentlest(groups[g]))];
+      cost_ += gentlest.cost;
+      damage_ += gentlest.damage;
+      for (const Step& step : HullSteps(groups[g], g)) steps_.push_back(step);
+    }
+    std::stable_sort(steps_.begin(), steps_.end(),
+                     [](const Step& a, const Step& b) { return a.saves * b.damage > b.saves * a.damage; });
+  }
+
+  double least_damage() const { return damage_; }
+  const std::vector<Step>& steps() const { return steps_; }
+
+  // Infinite where nothing fits.
+  double LeastCost(double budget) const {
+    if (damage_ > budget) return kInfinity;
+    double left = budget - damage_, cost = cost_;
+    for (const Step& step : steps_) {
+      if (step.damage > left) return cost - step.saves * left / step.damage;
+      left -= step.damage;
+      cost -= step.saves;
+    }
+    return cost;
+  }
+
+ private:
+  double cost_ = 0, damage_ = 0;  // of the gentlest choices
+  std::vector<Step> steps_;       // best first
+};
+
+void Sum(const std::vector<std::vector<Choice>>& groups, KnapsackResult* result) {
+  result->cost = result->damage = 0;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const Choice& choice = groups[g][static_cast<size_t>(result->picks[g])];
+    result->cost += choice.cost;
+    result->damage += choice.damage;
+  }
+}
+
+// The steps of the relaxation as far as they fit, each group's in order.
+KnapsackResult Greedy(const std::vector<std::vector<Choice>>& groups, const Relaxation& relaxation, double budget) {
+  KnapsackResult result;
+  for (const std::vector<Choice>& group : groups) result.picks.push_back(Gentlest(group));
+  double left = budget - relaxation.least_damage();
+  std::vector<bool> stuck(groups.size(), false);
+  for (const Step& step : relaxation.steps()) {
+    if (stuck[step.group]) continue;
+    if (step.damage > left) {
+      stuck[step.group] = true;
+      continue;
+    }
+    left -= step.damage;
+    result.picks[step.group] = step.to;
+  }
+  Sum(groups, &result);
+  return result;
+}
+
+struct State {
+  double cost, damage;
+  int32_t parent;
+  int32_t pick;
+};
+
+// Keeps the states that no other beats, by ascending damage.
+void KeepUnbeaten(std::vector<State>& states) {
+  std::sort(states.begin(), states.end(), [](const State& a, const State& b) {
+    return a.damage != b.damage ? a.damage < b.damage : a.cost < b.cost;
+  });
+  double least = kInfinity;
+  std::erase_if(states, [&](const State& state) {
+    if (state.cost >= least) return true;
+    least = state.cost;
+    return false;
+  });
+}
+
+}  // namespace
+
+KnapsackResult SolveKnapsack(const std::vector<std::vector<Choice>>& groups, double budget, int64_t max_states) {
+  for (const auto& group : groups) KILN_CHECK(!group.empty());
+  std::vector<Relaxation> behind;  // [g]: of the groups from g on
+  for (size_t g = 0; g <= groups.size(); ++g) behind.emplace_back(groups, g);
+  const double bound = behind[0].LeastCost(budget);
+  if (bound == kInfinity) return {};
+  KnapsackResult best = Greedy(groups, behind[0], budget);
+
+  // Sums in another order differ in their last bits: what is better by less than this is not better.
+  const double tolerance = 1e-12 * (1 + best.cost);
+  std::vector<std::vector<State>> levels = {{State{0, 0, -1, -1}}};
+  for (size_t g = 0; g < groups.size(); ++g) {
+    std::vector<State> next;
+    for (size_t s = 0; s < levels[g].size(); ++s) {
+      for (size_t i = 0; i < groups[g].size(); ++i) {
+        const State state{levels[g][s].cost + groups[g][i].cost, levels[g][s].damage + groups[g][i].damage,
+                          static_cast<int32_t>(s), static_cast<int32_t>(i)};
+        if (state.cost + behind[g + 1].LeastCost(budget - state.damage) > best.cost + tolerance) continue;
+        next.push_back(state);
+      }
+    }
+    KeepUnbeaten(next);
+    if (std::ssize(next) > max_states) {
+      best.lower_bound = bound;
+      return best;
+    }
+    levels.push_back(std::move(next));
+  }
+  // The unbeaten states of the last level stand by falling cost.
+  if (!levels.back().empty()) {
+    auto at = static_cast<int32_t>(levels.back().size() - 1);
+    for (size_t g = groups.size(); g > 0; --g) {
+      const State& state = levels[g][static_cast<size_t>(at)];
+      best.picks[g - 1] = state.pick;
+      at = state.parent;
+    }
+    Sum(groups, &best);
+  }
+  best.lower_bound = best.cost;
+  return best;
+}
+
+}  // namespace kiln

@@ -1,0 +1,309 @@
+#include "kiln/quantise/mixed_precision.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "kiln/execute/reference.h"
+#include "kiln/ir/work.h"
+#include "kiln/quantise/accuracy.h"
+#include "kiln/quantise/calibrate.h"
+#include "kiln/quantise/energy.h"
+#include "kiln/quantise/layer_settings.h"
+#include "kiln/quantise/quantise.h"
+#include "kiln/quantise/recipe_names.h"
+#include "kiln/quantise/shared_values.h"
+#include "kiln/quantise/simulate.h"
+#include "kiln/quantise/weights.h"
+
+namespace kiln {
+namespace {
+
+// The first `count` images of each input, sharing their bytes.
+std::vector<Tensor> FirstImages(std::span<const Tensor> inputs, int64_t count) {
+  std::vector<Tensor> first;
+  for (const Tensor& input : inputs) {
+    Shape shape = input.shape();
+    shape[0] = std::min(shape[0], count);
+    auto owner = std::make_shared<const Tensor>(input);
+    const std::byte* bytes = owner->bytes();
+    first.push_back(Tensor::View(input.type(), std::move(shape), std::move(owner), bytes));
+  }
+  return first;
+}
+
+StatusOr<Tensor> OutputsOf(const Graph& graph, std::span<const Tensor> inputs) {
+  KILN_ASSIGN_OR_RETURN(const auto executor, ReferenceExecutor::Create(graph));
+  KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, executor->RunBatch(inputs));
+  return outputs[0];
+}
+
+// Mean squared error over mean square, of the outputs that there are of `got`.
+double DamageOf(const Tensor& got, const Tensor& exact) {
+  double error = 0, power = 0;
+  const auto a = got.data<float>(), b = exact.data<float>();
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double difference = static_cast<double>(a[i]) - b[i];
+    error += difference * difference;
+    power += static_cast<double>(b[i]) * b[i];
+  }
+  if (!std::isfinite(error)) return std::numeric_limits<double>::max();
+  return power > 0 ? error / power : error;
+}
+
+// A multiply-accumulate node with constant weights.
+struct Layer {
+  const Node* node;
+  int64_t position;
+  const Value* input;
+  const Value* weights;
+};
+
+std::vector<Layer> LayersOf(const Graph& graph) {
+  std::vector<Layer> layers;
+  int64_t position = 0;
+  for (const auto& node : graph.nodes()) {
+    if (!node->info().Has(kMacs)) continue;
+    const int64_t own = position++;
+    const std::optional<WeightOperand> weights = WeightsOf(*node);
+    if (!weights) continue;
+    layers.push_back({node.get(), own, node->operand(1 - weights->operand), node->operand(weights->operand)});
+  }
+  return layers;
+}
+
+double CostOf(const Layer& layer, const Recipe& candidate, PrecisionCost cost) {
+  const QuantType &inputs = candidate.activations.type, &weights = candidate.weights.type;
+  if (cost == PrecisionCost::kEnergy) {
+    return static_cast<double>(MacsOf(*layer.node)) * MultiplyEnergy(inputs.format, weights.format);
+  }
+  double elements = 1;
+  if (layer.input->has_shape()) {
+    for (const int64_t dim : layer.input->shape().dims()) elements *= static_cast<double>(std::max<int64_t>(dim, 1));
+  }
+  return elements * BitsOf(inputs) + static_cast<double>(layer.weights->constant().size()) * BitsOf(weights);
+}
+
+class Search {
+ public:
+  Search(const Graph& graph, std::span<const Tensor> evaluation, const Merit& merit,
+         const MixedPrecisionOptions& options)
+      : graph_(graph), evaluation_(evaluation), merit_(merit), options_(options) {}
+
+  StatusOr<MixedPrecision> Run(std::span<const Tensor> calibration) {
+    KILN_RETURN_IF_ERROR(FindCandidates());
+    KILN_ASSIGN_OR_RETURN(data_, Calibrate(graph_, calibration, candidates_[0].calibration_images));
+    KILN_RETURN_IF_ERROR(FindUnits());
+    KILN_ASSIGN_OR_RETURN(exact_, OutputsOf(graph_, evaluation_));
+    if (exact_.type() != ElementType::kFloat32) {
+      return UnsupportedAt(graph_.source(), "", "the network's outputs are not fp32",
+                           "damage is measured on fp32 outputs");
+    }
+    KILN_ASSIGN_OR_RETURN(result_.fp32_merit, merit_(exact_));
+    KILN_RETURN_IF_ERROR(MeasureSensitivity());
+    KILN_RETURN_IF_ERROR(ClimbLadder());
+    KILN_RETURN_IF_ERROR(Refine());
+    Choose();
+    return std::move(result_);
+  }
+
+ private:
+  Status FindCandidates() {
+    if (options_.candidates.empty()) {
+      return ErrorAt("", "candidates", "there are none", "names of types, the widest first, such as int8, int4");
+    }
+    for (const std::string& name : options_.candidates) {
+      KILN_ASSIGN_OR_RETURN(Recipe recipe, RecipeByName(name));
+      candidates_.push_back(std::move(recipe));
+    }
+    return OkStatus();
+  }
+
+  // Joins layers whose inputs share an annotation.
+  Status FindUnits() {
+    KILN_ASSIGN_OR_RETURN(const SettingsOfNodes settings, SettingsOfNodes::Resolve(graph_, candidates_[0]));
+    KILN_ASSIGN_OR_RETURN(const std::vector<SharedValues> groups,
+                          DivideValues(graph_, candidates_[0], settings, data_));
+    std::unordered_map<const Value*, size_t> group_of;
+    for (size_t i = 0; i < groups.size(); ++i) {
+      for (const Value* member : groups[i].members) group_of[member] = i;
+    }
+    std::unordered_map<size_t, size_t> unit_of;  // by group
+    for (const Layer& layer : LayersOf(graph_)) {
+      const auto group = group_of.find(layer.input);
+      if (group == group_of.end()) continue;
+      const auto [it, is_new] = unit_of.emplace(group->second, result_.units.size());
+      if (is_new) {
+        result_.units.emplace_back().choices.resize(candidates_.size());
+      }
+      PrecisionUnit& unit = result_.units[it->second];
+      unit.layers.push_back(layer.node->name());
+      unit.positions.push_back(layer.position);
+      for (size_t k = 0; k < candidates_.size(); ++k) {
+        unit.choices[k].cost += CostOf(layer, candidates_[k], options_.cost);
+      }
+    }
+    if (!result_.units.empty()) return OkStatus();
+    return ErrorAt(graph_.source(), "", "no layer with constant weights reads a quantised value",
+                   "a network with convolutions or matrix products");
+  }
+
+  Recipe RecipeOf(const std::vector<int>& picks) const {
+    Recipe recipe = candidates_[0];
+    for (size_t u = 0; u < picks.size(); ++u) {
+      if (picks[u] == 0) continue;
+      const Recipe& candidate = candidates_[static_cast<size_t>(picks[u])];
+      for (const int64_t position : result_.units[u].positions) {
+        LayerRecipe& layer = recipe.layers.emplace_back();
+        layer.position = Position{position};
+        layer.inputs = candidate.activations;
+        layer.weights = candidate.weights;
+      }
+    }
+    return recipe;
+  }
+
+  StatusOr<Tensor> Simulate(const std::vector<int>& picks, std::span<const Tensor> inputs) const {
+    KILN_ASSIGN_OR_RETURN(const Graph quantised, Quantise(graph_, RecipeOf(picks), data_));
+    KILN_ASSIGN_OR_RETURN(const Graph simulated, SimulateQuantisation(quantised));
+    return OutputsOf(simulated, inputs);
+  }
+
+  Status MeasureSensitivity() {
+    const std::vector<Tensor> inputs = FirstImages(evaluation_, options_.sensitivity_images);
+    const std::vector<int> base(result_.units.size(), 0);
+    KILN_ASSIGN_OR_RETURN(const Tensor outputs, Simulate(base, inputs));
+    result_.base_damage = DamageOf(outputs, exact_);
+    for (size_t u = 0; u < result_.units.size(); ++u) {
+      for (size_t k = 1; k < candidates_.size(); ++k) {
+        std::vector<int> picks = base;
+        picks[u] = static_cast<int>(k);
+        KILN_ASSIGN_OR_RETURN(const Tensor alone, Simulate(picks, inputs));
+        // Rounding that happens to help is no reason to count on it.
+        result_.units[u].choices[k].damage = std::max(DamageOf(alone, exact_) - result_.base_damage, 0.0);
+      }
+    }
+    return OkStatus();
+  }
+
+  // Adds the best assignment for a limit on the damage, unless the curve has it.
+  Status AddPoint(double limit) {
+    std::vector<std::vector<Choice>> groups;
+    for (const PrecisionUnit& unit : result_.units) groups.push_back(unit.choices);
+    const KnapsackResult best = SolveKnapsack(groups, limit);
+    if (best.picks.empty()) return OkStatus();
+    for (const TradeOffPoint& point : result_.curve) {
+      if (point.picks == best.picks) return OkStatus();
+    }
+    TradeOffPoint point{.picks = best.picks, .cost = best.cost, .damage = best.damage, .lower_bound = best.lower_bound};
+    KILN_ASSIGN_OR_RETURN(const Tensor outputs, Simulate(point.picks, evaluation_));
+    point.measured_damage = DamageOf(outputs, exact_) - result_.base_damage;
+    KILN_ASSIGN_OR_RETURN(point.merit, merit_(outputs));
+    result_.curve.push_back(std::move(point));
+    std::stable_sort(result_.curve.begin(), result_.curve.end(),
+                     [](const TradeOffPoint& a, const TradeOffPoint& b) { return a.cost > b.cost; });
+    return OkStatus();
+  }
+
+  Status ClimbLadder() {
+    double least = std::numeric_limits<double>::infinity(), most = 0;
+    for (const PrecisionUnit& unit : result_.units) {
+      double worst = 0;
+      for (const Choice& choice : unit.choices) {
+        if (choice.damage > 0) least = std::min(least, choice.damage);
+        worst = std::max(worst, choice.damage);
+      }
+      most = std::min(most + worst, std::numeric_limits<double>::max());
+    }
+    KILN_RETURN_IF_ERROR(AddPoint(0));
+    if (!(least < most)) return most > 0 ? AddPoint(most) : OkStatus();
+    for (int i = 0; i <= options_.ladder; ++i) {
+      const double share = static_cast<double>(i) / std::max(options_.ladder, 1);
+      // The last rung is the whole, whatever the rounding of powers.
+      KILN_RETURN_IF_ERROR(AddPoint(i == options_.ladder ? most : least * std::pow(most / least, share)));
+    }
+    return OkStatus();
+  }
+
+  bool IsWithinBudget(const TradeOffPoint& point) const { return point.merit >= result_.fp32_merit - options_.budget; }
+
+  // The last point of the curve that is within the budget; -1 when none is.
+  int Cheapest() const {
+    for (int i = static_cast<int>(result_.curve.size()) - 1; i >= 0; --i) {
+      if (IsWithinBudget(result_.curve[static_cast<size_t>(i)])) return i;
+    }
+    return -1;
+  }
+
+  Status Refine() {
+    for (int i = 0; i < options_.bisections; ++i) {
+      const int cheapest = Cheapest();
+      if (cheapest < 0 || cheapest + 1 == std::ssize(result_.curve)) return OkStatus();
+      const double inside = result_.curve[static_cast<size_t>(cheapest)].damage;
+      const double outside = result_.curve[static_cast<size_t>(cheapest) + 1].damage;
+      const size_t points = result_.curve.size();
+      KILN_RETURN_IF_ERROR(AddPoint(inside > 0 ? std::sqrt(inside * outside) : outside / 4));
+      if (result_.curve.size() == points) KILN_RETURN_IF_ERROR(AddPoint((inside + outside) / 2));
+    }
+    return OkStatus();
+  }
+
+  void Choose() {
+    const int cheapest = Cheapest();
+    result_.within_budget = cheapest >= 0;
+    result_.chosen = std::max(cheapest, 0);
+    result_.recipe = RecipeOf(result_.choice().picks);
+  }
+
+  const Graph& graph_;
+  std::span<const Tensor> evaluation_;
+  const Merit& merit_;
+  const MixedPrecisionOptions& options_;
+  std::vector<Recipe> candidates_;
+  CalibrationData data_;
+  Tensor exact_;
+  MixedPrecision result_;
+};
+
+}  // namespace
+
+Merit TopOne(std::vector<int32_t> labels) {
+  return [labels = std::move(labels)](const Tensor& outputs) -> StatusOr<double> {
+    KILN_ASSIGN_OR_RETURN(const Accuracy accuracy, TopK(outputs, labels));
+    return accuracy.percent();
+  };
+}
+
+std::string MixedPrecision::Report() const {
+  std::string out =
+      fmt::format("{:>14} {:>12} {:>12} {:>10}  units by candidate\n", "cost", "damage", "measured", "merit");
+  for (size_t i = 0; i < curve.size(); ++i) {
+    const TradeOffPoint& point = curve[i];
+    std::string picks;
+    for (const int pick : point.picks) picks += static_cast<char>('a' + std::min(pick, 25));
+    out += fmt::format("{:>14.6g} {:>12.4g} {:>12.4g} {:>10.4g}  {}{}\n", point.cost, point.damage,
+                       point.measured_damage, point.merit, picks, static_cast<int>(i) == chosen ? "  <" : "");
+  }
+  const TradeOffPoint& best = choice();
+  out += fmt::format("fp32: {:.4g}. Chosen: cost {:.6g}, merit {:.4g}{}.\n", fp32_merit, best.cost, best.merit,
+                     within_budget ? "" : ", not within the budget");
+  out += fmt::format(
+      "If damages of units add, no assignment with at most its damage costs less than {:.6g} (gap {:.3g} %). "
+      "Accuracies are "
+      "measured, that they follow the damage is not proved.\n",
+      best.lower_bound, best.cost > 0 ? 100 * (1 - best.lower_bound / best.cost) : 0);
+  return out;
+}
+
+StatusOr<MixedPrecision> SearchMixedPrecision(const Graph& graph, std::span<const Tensor> calibration,
+                                              std::span<const Tensor> evaluation, const Merit& merit,
+                                              const MixedPrecisionOptions& options) {
+  return Search(graph, evaluation, merit, options).Run(calibration);
+}
+
+}  // namespace kiln
