@@ -6,13 +6,13 @@
 #include <cmath>
 #include <map>
 
+#include "kiln/execute/codes.h"
 #include "kiln/execute/reference.h"
 #include "kiln/ir/random_graph.h"
 #include "kiln/ir/random_quantised_graph.h"
 #include "kiln/ir/text.h"
 #include "kiln/ir/verifier.h"
 #include "kiln/passes/pipeline.h"
-#include "kiln/quantise/codes.h"
 #include "kiln/quantise/quantise.h"
 #include "kiln/quantise/simulate.h"
 #include "kiln/support/random.h"

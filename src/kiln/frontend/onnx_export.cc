@@ -14,7 +14,7 @@ namespace {
 
 // ONNX's integer types that hold the codes of a format; annotations that need none of them cannot be exported.
 std::optional<ElementType> StorageOf(const Format& format) {
-  if (!format.is_integer()) return std::nullopt;
+  if (!format.is_whole()) return std::nullopt;
   if (format.bits <= 8) return format.is_signed ? ElementType::kInt8 : ElementType::kUint8;
   if (format.bits <= 16) return format.is_signed ? ElementType::kInt16 : ElementType::kUint16;
   if (format.bits == 32 && format.is_signed) return ElementType::kInt32;
@@ -430,7 +430,7 @@ void Exporter::QuantiseInQonnx(const Value& value, const Quantisation& q) {
   SetAttribute(node, "signed", int64_t{q.type.format.is_signed});
   SetAttribute(node, "narrow", int64_t{q.type.symmetric && q.type.format.is_signed});
   SetAttribute(node, "rounding_mode", std::string("ROUND"));
-  uses_qonnx_ = true;
+  domains_.insert(node->domain());
   read_names_[&value] = result;
 }
 

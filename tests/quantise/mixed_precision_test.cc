@@ -1,0 +1,87 @@
+#include "kiln/quantise/mixed_precision.h"
+
+#include <gtest/gtest.h>
+
+#include "kiln/quantise/post_training.h"
+#include "kiln/quantise/simulate.h"
+#include "tests/quantise/small_net.h"
+
+namespace kiln {
+namespace {
+
+// Decibels against the float network's own outputs: any loss shows, with no labels to be had.
+Merit Decibels(const Tensor& exact) {
+  return [exact](const Tensor& outputs) -> StatusOr<double> {
+    double power = 0;
+    for (int64_t i = 0; i < exact.size(); ++i) power += exact.ValueAt(i) * exact.ValueAt(i);
+    const double error = MeanSquare(outputs, exact) * static_cast<double>(exact.size());
+    return -10 * std::log10(std::max(error / power, 1e-10));
+  };
+}
+
+class MixedPrecisionSearch : public testing::Test {
+ protected:
+  Graph graph_ = SmallNet();
+  Tensor calibration_ = UniformTensor({16, 4, 8, 8}, 11);
+  Tensor evaluation_ = UniformTensor({24, 4, 8, 8}, 12);
+  Tensor exact_ = OutputOf(graph_, evaluation_);
+
+  StatusOr<MixedPrecision> Run(const MixedPrecisionOptions& options) {
+    return SearchMixedPrecision(graph_, std::span(&calibration_, 1), std::span(&evaluation_, 1), Decibels(exact_),
+                                options);
+  }
+};
+
+TEST_F(MixedPrecisionSearch, FindsTheCheapestOnTheCurveWithinTheBudget) {
+  const auto found =
+      Run({.candidates = {"int8", "int6", "int4"}, .budget = 70});  // 100 dB are exact: 30 dB are asked for
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_EQ(found->units.size(), 4u);
+  EXPECT_EQ(found->units[0].layers, std::vector<std::string>{"a_node"});
+  EXPECT_EQ(found->units[3].positions, std::vector<int64_t>{3});
+  ASSERT_GE(found->curve.size(), 4u);
+  EXPECT_TRUE(found->within_budget);
+  EXPECT_GE(found->choice().merit, found->fp32_merit - 70);
+  for (size_t i = 0; i < found->curve.size(); ++i) {
+    const TradeOffPoint& point = found->curve[i];
+    EXPECT_EQ(point.lower_bound, point.cost);
+    EXPECT_TRUE(i == 0 || point.cost <= found->curve[i - 1].cost);
+    EXPECT_TRUE(static_cast<int>(i) <= found->chosen || point.merit < found->fp32_merit - 70);
+    // The model is one of small independent errors: here it holds within a factor of three.
+    if (point.damage > 0) {
+      EXPECT_LT(point.measured_damage, 3 * point.damage);
+      EXPECT_GT(point.measured_damage, point.damage / 3);
+    }
+  }
+  // Neither end of the ladder: layers differ in what they bear.
+  EXPECT_LT(found->choice().cost, found->curve.front().cost);
+  EXPECT_GT(found->choice().cost, found->curve.back().cost);
+}
+
+TEST_F(MixedPrecisionSearch, TheRecipeSaysWhatWasMeasured) {
+  const auto found = Run({.candidates = {"mxint8", "int4"}, .budget = 75, .cost = PrecisionCost::kEnergy});
+  ASSERT_TRUE(found.ok()) << found.status();
+  const auto read = ParseRecipe(PrintRecipe(found->recipe), "found.yaml");
+  ASSERT_TRUE(read.ok()) << read.status();
+  const auto quantised = QuantiseOnImages(graph_, *read, std::span(&calibration_, 1), read->calibration_images);
+  ASSERT_TRUE(quantised.ok()) << quantised.status();
+  const auto merit = Decibels(exact_)(OutputOf(*SimulateQuantisation(*quantised), evaluation_));
+  EXPECT_EQ(*merit, found->choice().merit);
+  EXPECT_NE(found->Report().find("Chosen: "), std::string::npos);
+}
+
+TEST_F(MixedPrecisionSearch, NothingWithinTheBudgetIsSaid) {
+  const auto found = Run({.candidates = {"int4", "int3"}, .budget = 1});
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_FALSE(found->within_budget);
+  EXPECT_EQ(found->chosen, 0);
+  EXPECT_NE(found->Report().find("not within the budget"), std::string::npos);
+}
+
+TEST_F(MixedPrecisionSearch, Errors) {
+  EXPECT_FALSE(Run({.candidates = {}}).ok());
+  EXPECT_FALSE(Run({.candidates = {"int8", "int99"}}).ok());
+}
+
+}  // namespace
+}  // namespace kiln

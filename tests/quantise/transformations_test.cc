@@ -1,0 +1,117 @@
+// Weight equalisation and bias correction: they keep the function, and they help where they should.
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "kiln/ir/verifier.h"
+#include "kiln/quantise/correct_biases.h"
+#include "kiln/quantise/equalise_weights.h"
+#include "kiln/quantise/post_training.h"
+#include "kiln/quantise/recipe.h"
+#include "kiln/quantise/simulate.h"
+#include "tests/quantise/small_net.h"
+
+namespace kiln {
+namespace {
+
+// Greatest over least magnitude of the channels of constant `name` along axis 0.
+double SpreadOf(const Graph& graph, const Node& node) {
+  const Tensor& weights = node.operand(1)->constant();
+  const int64_t channels = weights.shape()[0], each = weights.size() / channels;
+  double least = 1e30, most = 0;
+  for (int64_t c = 0; c < channels; ++c) {
+    double greatest = 0;
+    for (int64_t i = 0; i < each; ++i) greatest = std::max(greatest, std::abs(weights.ValueAt(c * each + i)));
+    least = std::min(least, greatest);
+    most = std::max(most, greatest);
+  }
+  KILN_CHECK(Verify(graph).ok());
+  return most / least;
+}
+
+const Node& NodeNamed(const Graph& graph, std::string_view name) {
+  for (const auto& node : graph.nodes()) {
+    if (node->name() == name) return *node;
+  }
+  KILN_CHECK(false && "no such node");
+  return *graph.nodes().front();
+}
+
+TEST(EqualiseWeights, KeepsTheBitsAndEvensOutChannels) {
+  Graph graph = SmallNet(16);
+  const Tensor images = UniformTensor({6, 4, 8, 8}, 7);
+  const Tensor before = OutputOf(graph, images);
+  EXPECT_GT(SpreadOf(graph, NodeNamed(graph, "a_node")), 1000);
+  EXPECT_EQ(EqualiseWeights(graph), 2);  // a -> b, b -> c; the average pool and Flatten stand between c and the product
+  EXPECT_LT(SpreadOf(graph, NodeNamed(graph, "a_node")), 8);
+  EXPECT_LT(SpreadOf(graph, NodeNamed(graph, "b_node")), 8);
+  EXPECT_EQ(OutputOf(graph, images), before);
+  EXPECT_EQ(EqualiseWeights(graph), 2);
+  EXPECT_EQ(OutputOf(graph, images), before);
+}
+
+TEST(EqualiseWeights, ChangesNothingThatOthersSee) {
+  // The value between is an output; the weights are used twice; Clip is no linear function.
+  for (int harm = 0; harm < 3; ++harm) {
+    Graph graph = SmallNet(16);
+    Node* a = graph.NodeList()[0];
+    if (harm == 0) graph.MarkOutput(graph.FindValue("relu_a"));
+    if (harm == 1) graph.MarkOutput(graph.FindValue("w1"));
+    if (harm == 2) graph.ReplaceNode(graph.NodeList()[1], Op::kClip, {a->result()}, {});
+    EXPECT_EQ(EqualiseWeights(graph), 1) << harm;
+    EXPECT_GT(SpreadOf(graph, *a), 1000);
+  }
+}
+
+double SimulatedError(const Graph& graph, const Recipe& recipe, const Tensor& images) {
+  const auto quantised = QuantiseOnImages(graph, recipe, std::span(&images, 1), images.shape()[0]);
+  KILN_CHECK(quantised.ok() && Verify(*quantised).ok());
+  return MeanSquare(OutputOf(*SimulateQuantisation(*quantised), images), OutputOf(graph, images));
+}
+
+TEST(EqualiseWeights, HelpsWhereChannelsDiffer) {
+  const Graph graph = SmallNet(16);
+  const Tensor images = UniformTensor({32, 4, 8, 8}, 8);
+  Recipe recipe = Int8Recipe();
+  recipe.weights.type.scheme = Scheme::kPerTensor;
+  const double without = SimulatedError(graph, recipe, images);
+  recipe.equalise_weights = true;
+  EXPECT_LT(SimulatedError(graph, recipe, images), without / 20);
+}
+
+TEST(CorrectBiases, BringsChannelMeansBackAndHelps) {
+  const Graph graph = SmallNet();
+  const Tensor images = UniformTensor({48, 4, 8, 8}, 9);
+  auto recipe = ParseRecipe("weights: {format: int3}\n", "r.yaml");
+  ASSERT_TRUE(recipe.ok()) << recipe.status();
+  const double without = SimulatedError(graph, *recipe, images);
+  recipe->correct_biases = true;
+  EXPECT_LT(SimulatedError(graph, *recipe, images), without / 2);
+
+  const auto quantised = QuantiseOnImages(graph, *recipe, std::span(&images, 1), 48);
+  ASSERT_TRUE(quantised.ok()) << quantised.status();
+  const Tensor rounded = OutputOf(*SimulateQuantisation(*quantised), images), exact = OutputOf(graph, images);
+  for (int64_t channel = 0; channel < 5; ++channel) {
+    double difference = 0;
+    for (int64_t i = 0; i < 48; ++i) difference += rounded.ValueAt(i * 5 + channel) - exact.ValueAt(i * 5 + channel);
+    EXPECT_NEAR(difference / 48, 0, 1e-5) << channel;
+  }
+  // Convolutions without a bias got one; the graph itself has none still.
+  EXPECT_NE(NodeNamed(*quantised, "b_node").operand(2), nullptr);
+  EXPECT_EQ(NodeNamed(graph, "b_node").operand(2), nullptr);
+}
+
+TEST(CorrectBiases, BiasesStayInTheirFormat) {
+  const Graph graph = SmallNet();
+  const Tensor images = UniformTensor({8, 4, 8, 8}, 10);
+  const auto recipe = ParseRecipe("weights: {format: int3}\nbiases: bf16\ncorrect_biases: true\n", "r.yaml");
+  ASSERT_TRUE(recipe.ok()) << recipe.status();
+  const auto quantised = QuantiseOnImages(graph, *recipe, std::span(&images, 1), 8);
+  ASSERT_TRUE(quantised.ok()) << quantised.status();
+  for (const float b : NodeNamed(*quantised, "a_node").operand(2)->constant().data<float>()) {
+    EXPECT_EQ(Bfloat16ToFloat(FloatToBfloat16(b)), b);
+  }
+}
+
+}  // namespace
+}  // namespace kiln
