@@ -204,5 +204,50 @@ TEST(ChooseRange, EntropyClipsFarOutliers) {
   EXPECT_GT(range.high, 3);
 }
 
+// One channel in sixteen is a hundred times as large as the rest, and each has an outlier of its own: per tensor the
+// large channel is cut off whole, per channel only the outliers are.
+TEST(ChooseRange, PercentilePerChannelKeepsLargeChannels) {
+  std::vector<Histogram> channels;
+  Histogram all;
+  for (int c = 0; c < 16; ++c) {
+    const float size = c == 0 ? 100 : 1;
+    std::vector<float> values;
+    for (int i = 0; i < 1000; ++i) values.push_back(size * static_cast<float>(i) / 1000);
+    values.push_back(size * 10);
+    channels.emplace_back(9).Add(values);
+    all.Add(values);
+  }
+  TensorRecipe recipe = TensorRecipe{.type = *FindQuantType("int8"), .calibration = Calibration::kPercentilePerChannel};
+  recipe.percentile = 93;
+  const ValueRange covered = ChooseRange(all, recipe, channels);
+  EXPECT_NEAR(covered.high, 93, 4);  // bins of 2
+  recipe.calibration = Calibration::kPercentile;
+  EXPECT_LT(ChooseRange(all, recipe).high, 20);
+  // Without counts by channel it is the percentile.
+  recipe.calibration = Calibration::kPercentilePerChannel;
+  EXPECT_EQ(ChooseRange(all, recipe).high,
+            ChooseRange(all, {.type = recipe.type, .calibration = Calibration::kPercentile, .percentile = 93}).high);
+}
+
+// Rounding on the format's own grid: no scale of a fine search does much better than the one found.
+TEST(ChooseRange, LeastSquaresHoldForEveryFormat) {
+  Random random(5);
+  std::vector<float> values;
+  for (int i = 0; i < 4000; ++i) values.push_back(static_cast<float>(std::pow(random.Uniform(-1, 1), 5)));
+  Histogram h;
+  h.Add(values);
+  for (std::string_view name : {"e4m3", "e2m1", "posit8_1", "posit6_1", "nf4", "binary", "fixed8_4"}) {
+    TensorRecipe recipe;
+    recipe.type = *FindQuantType(name);
+    recipe.type.scheme = Scheme::kPerTensor;
+    recipe.calibration = Calibration::kMse;
+    const ValueRange found = ChooseRange(h, recipe);
+    const double error = MeanSquaredError(h, found, recipe.type);
+    for (double factor = 1.0 / 64; factor < 8192; factor *= 1.05) {
+      EXPECT_LT(error, 1.1 * MeanSquaredError(h, {-factor, factor}, recipe.type)) << name << " " << factor;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kiln
