@@ -130,5 +130,55 @@ TEST(Arithmetic, NeutralElementsAndFactors) {
   EXPECT_EQ(AverageFactor(Fp32(), 9), 1.0f / 9.0f);
 }
 
+// A design point whose vector unit has eight significant bits.
+const Numbers& Bf16() {
+  static const auto* const kConfig = [] {
+    auto* config = new Config;
+    config->vector_format = *FindFormat("bf16");
+    config->input_format = *FindFormat("e4m3");
+    config->block_size = 32;
+    SetDefaultSums(config);
+    return config;
+  }();
+  static const auto* const kNumbers = new Numbers(*kConfig);
+  return *kNumbers;
+}
+
+TEST(NarrowArithmetic, EveryResultIsRoundedOnceToTheVectorFormat) {
+  const auto run = [](StageOp op, float v, float a, float b = 0) {
+    return ApplyStage(Bf16(), Stage{.op = op}, v, a, b);
+  };
+  EXPECT_EQ(run(StageOp::kAdd, 256, 1), 256);        // 257 is a tie, and 256 the even one
+  EXPECT_EQ(run(StageOp::kAdd, 258, 1), 260);        // 259 is one, too
+  EXPECT_EQ(run(StageOp::kAdd, 1, 0.00390625f), 1);  // 1 + 2^-8
+  EXPECT_EQ(run(StageOp::kAdd, 0, 1.00390625f), 1);  // arguments are rounded as they come
+  EXPECT_EQ(run(StageOp::kDivide, 1, 3), 0x1.56p-2f);
+  // A product and a sum, rounded each: 1.0078125^2 = 1.01568603515625 becomes 1.015625 first.
+  EXPECT_EQ(run(StageOp::kFma, 1.0078125f, 1.0078125f, -1.015625f), 0);
+  EXPECT_EQ(AccumulatorToValue(Bf16(), 250, 7, 1.0f, 0.0f), 256);  // 257
+  EXPECT_EQ(AccumulatorToValue(Bf16(), 0.3f, 2.0f, 1.0f), Bf16().Round(2 * Bf16().Round(0.3f) + 1));
+  EXPECT_EQ(AverageFactor(Bf16(), 3), 0x1.56p-2f);
+  std::array<float, 2> lanes = {256, 1};
+  EXPECT_EQ(ReduceTree(Bf16(), Reduce::kSum, lanes), 256);
+}
+
+TEST(NarrowArithmetic, ElementsOfTheDesignPointsFormats) {
+  std::array<uint8_t, 4> bytes{};
+  StoreValue(Bf16(), Element::kVector, {}, 1.5f, bytes.data());
+  EXPECT_EQ(bytes, (std::array<uint8_t, 4>{0xc0, 0x3f, 0, 0}));
+  StoreValue(Bf16(), Element::kInput, {.inverse_scale = 2}, 0.75f, bytes.data());  // e4m3 of 1.5
+  EXPECT_EQ(bytes[0], 0x3c);
+  StoreValue(Bf16(), Element::kInput, {.inverse_scale = 1}, 1000.0f, bytes.data());  // saturates
+  EXPECT_EQ(bytes[0], 0x7e);
+  Stream stream;
+  stream.element = Element::kInput;
+  stream.scale = 0.5f;
+  const uint8_t code = 0x3c;
+  EXPECT_EQ(LoadValue(Bf16(), stream, &code), 0.75f);
+  const uint8_t scale = 127 + 3, nan = 255;
+  EXPECT_EQ(LoadValue(Bf16(), stream, BlockFactor(Bf16(), stream, &scale), &code), 6);
+  EXPECT_TRUE(std::isnan(LoadValue(Bf16(), stream, BlockFactor(Bf16(), stream, &nan), &code)));
+}
+
 }  // namespace
 }  // namespace kiln::systolic

@@ -153,5 +153,42 @@ TEST(StepTime, BeatsOfDenseBroadcastAndScatteredStreams) {
   EXPECT_EQ(BeatsOf(stream, Config(), 5, 16), 1);
 }
 
+TEST(StepTime, BlockScalesTravelBesideTheDataOneABeat) {
+  Config config = Machine();
+  config.array_rows = 2;
+  config.weight_port_bytes = 16;
+  config.block_size = 2;
+  Instruction in = Convolution3x3(/*channels=*/4, /*out_channels=*/8);
+  EXPECT_EQ(WeightFetchCycles(in, config, 0, 0), 2);  // two rows of eight codes
+  in.convolution.weight_scales.present = true;
+  EXPECT_EQ(WeightFetchCycles(in, config, 0, 0), 8);  // eight scales
+
+  Stream stream;
+  stream.element = Element::kInput;
+  stream.element_stride = 1;
+  EXPECT_EQ(BeatsOf(stream, config, 7, 16), 1);
+  stream.blocks.present = true;
+  EXPECT_EQ(BeatsOf(stream, config, 7, 16), 4);
+  EXPECT_EQ(BeatsOf(stream, config, 7, 1), 7);
+
+  // The quantiser holds back four words of eight lanes and finds their greatest in a tree of three levels.
+  config.block_size = 32;
+  EXPECT_EQ(PipelineDepth(in.vector, config), 4);
+  in.vector.output.blocks.present = true;
+  EXPECT_EQ(PipelineDepth(in.vector, config), 4 + 4 + 3 * 4);
+  EXPECT_EQ(DrainColumns(in.vector, config), 4);
+}
+
+TEST(StepTime, CodesOfTwoBytesTakeTwiceTheBeats) {
+  Config config = Machine();
+  config.input_format = config.weight_format = *FindFormat("int16");
+  Instruction in = Convolution3x3(/*channels=*/26, /*out_channels=*/8);
+  in.convolution.input_column_stride *= 2;
+  in.convolution.input_row_stride *= 2;
+  const Geometry geometry = GeometryOf(in, config);
+  EXPECT_EQ(GroupFetchCycles(in, config, geometry, VisitsOf(in, config)[0], 0), 28 + 36 * 8);
+  EXPECT_EQ(WeightFetchCycles(in, config, 0, 0), 16 * 3);  // sixteen bytes through a port of seven
+}
+
 }  // namespace
 }  // namespace kiln::systolic
