@@ -45,45 +45,36 @@ void Block(const BlockArguments& args) {
 }
 
 // As the AVX-512 kernel: (code, sign) times (weight, 0).
-template <int kPixels>
-void DepthwiseBlock(const int8_t* image, const int64_t* pixels, const int64_t* tap_offsets, int64_t taps,
-                    const int32_t* weights, int64_t channels, int32_t* out, int64_t out_stride) {
-  int64_t c = 0;
-  for (; c + 8 <= channels; c += 8) {
-    __m256i sums[kPixels];
-    for (int p = 0; p < kPixels; ++p) sums[p] = _mm256_setzero_si256();
-    for (int64_t t = 0; t < taps; ++t) {
-      const __m256i w = LoadVector(weights + t * channels + c);
-      for (int p = 0; p < kPixels; ++p) {
-        const void* at = image + pixels[p] + tap_offsets[t] + c;
-        const __m256i a = _mm256_cvtepi8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(at)));
-        sums[p] = _mm256_add_epi32(sums[p], _mm256_madd_epi16(a, w));
-      }
-    }
-    for (int p = 0; p < kPixels; ++p) StoreVector(out + p * out_stride + c, sums[p]);
-  }
-  for (; c < channels; ++c) {
-    for (int p = 0; p < kPixels; ++p) {
-      uint32_t sum = 0;
+struct DepthwiseBlock {
+  template <int kPixels>
+  static void Run(const int8_t* image, const int64_t* pixels, const int64_t* tap_offsets, int64_t taps,
+                  const int32_t* weights, int64_t channels, int32_t* out, int64_t out_stride) {
+    int64_t c = 0;
+    for (; c + 8 <= channels; c += 8) {
+      __m256i sums[kPixels];
+      for (int p = 0; p < kPixels; ++p) sums[p] = _mm256_setzero_si256();
       for (int64_t t = 0; t < taps; ++t) {
-        const int16_t w = static_cast<int16_t>(weights[t * channels + c]);
-        sum += static_cast<uint32_t>(image[pixels[p] + tap_offsets[t] + c] * w);
+        const __m256i w = LoadVector(weights + t * channels + c);
+        for (int p = 0; p < kPixels; ++p) {
+          const void* at = image + pixels[p] + tap_offsets[t] + c;
+          const __m256i a = _mm256_cvtepi8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(at)));
+          sums[p] = _mm256_add_epi32(sums[p], _mm256_madd_epi16(a, w));
+        }
       }
-      out[p * out_stride + c] = static_cast<int32_t>(sum);
+      for (int p = 0; p < kPixels; ++p) StoreVector(out + p * out_stride + c, sums[p]);
+    }
+    for (; c < channels; ++c) {
+      for (int p = 0; p < kPixels; ++p) {
+        uint32_t sum = 0;
+        for (int64_t t = 0; t < taps; ++t) {
+          const int16_t w = static_cast<int16_t>(weights[t * channels + c]);
+          sum += static_cast<uint32_t>(image[pixels[p] + tap_offsets[t] + c] * w);
+        }
+        out[p * out_stride + c] = static_cast<int32_t>(sum);
+      }
     }
   }
-}
-
-void Depthwise(const int8_t* image, const int64_t* pixels, int64_t pixel_count, const int64_t* tap_offsets,
-               int64_t taps, const int32_t* weights, int64_t channels, int32_t* out, int64_t out_stride) {
-  int64_t p = 0;
-  for (; p + 4 <= pixel_count; p += 4) {
-    DepthwiseBlock<4>(image, pixels + p, tap_offsets, taps, weights, channels, out + p * out_stride, out_stride);
-  }
-  for (; p < pixel_count; ++p) {
-    DepthwiseBlock<1>(image, pixels + p, tap_offsets, taps, weights, channels, out + p * out_stride, out_stride);
-  }
-}
+};
 
 }  // namespace
 
@@ -97,7 +88,7 @@ const KernelSet kAvx2Kernels = {
      {Block<1, 2>, Block<2, 2>, Block<3, 2>, Block<4, 2>, Block<5, 2>, Block<6, 2>, nullptr, nullptr},
      {},
      {}},
-    Depthwise};
+    DepthwiseInBlocks<DepthwiseBlock>};
 
 }  // namespace kiln::internal
 #endif

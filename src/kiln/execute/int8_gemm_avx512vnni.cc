@@ -43,35 +43,26 @@ void Block(const BlockArguments& args) {
 
 // A code widened to 32 bits is the pair (code, its sign) of int16; a weight stands as (weight, 0), so that vpmaddwd
 // gives the exact product.
-template <int kPixels>
-void DepthwiseBlock(const int8_t* image, const int64_t* pixels, const int64_t* tap_offsets, int64_t taps,
-                    const int32_t* weights, int64_t channels, int32_t* out, int64_t out_stride) {
-  for (int64_t c = 0; c < channels; c += 16) {
-    const int64_t left = channels - c;
-    const __mmask16 mask = left >= 16 ? 0xffff : static_cast<__mmask16>((1u << left) - 1);
-    __m512i sums[kPixels];
-    for (int p = 0; p < kPixels; ++p) sums[p] = _mm512_setzero_si512();
-    for (int64_t t = 0; t < taps; ++t) {
-      const __m512i w = _mm512_maskz_loadu_epi32(mask, weights + t * channels + c);
-      for (int p = 0; p < kPixels; ++p) {
-        const __m128i a = _mm_maskz_loadu_epi8(mask, image + pixels[p] + tap_offsets[t] + c);
-        sums[p] = _mm512_add_epi32(sums[p], _mm512_madd_epi16(_mm512_maskz_cvtepi8_epi32(0xffff, a), w));
+struct DepthwiseBlock {
+  template <int kPixels>
+  static void Run(const int8_t* image, const int64_t* pixels, const int64_t* tap_offsets, int64_t taps,
+                  const int32_t* weights, int64_t channels, int32_t* out, int64_t out_stride) {
+    for (int64_t c = 0; c < channels; c += 16) {
+      const int64_t left = channels - c;
+      const __mmask16 mask = left >= 16 ? 0xffff : static_cast<__mmask16>((1u << left) - 1);
+      __m512i sums[kPixels];
+      for (int p = 0; p < kPixels; ++p) sums[p] = _mm512_setzero_si512();
+      for (int64_t t = 0; t < taps; ++t) {
+        const __m512i w = _mm512_maskz_loadu_epi32(mask, weights + t * channels + c);
+        for (int p = 0; p < kPixels; ++p) {
+          const __m128i a = _mm_maskz_loadu_epi8(mask, image + pixels[p] + tap_offsets[t] + c);
+          sums[p] = _mm512_add_epi32(sums[p], _mm512_madd_epi16(_mm512_maskz_cvtepi8_epi32(0xffff, a), w));
+        }
       }
+      for (int p = 0; p < kPixels; ++p) _mm512_mask_storeu_epi32(out + p * out_stride + c, mask, sums[p]);
     }
-    for (int p = 0; p < kPixels; ++p) _mm512_mask_storeu_epi32(out + p * out_stride + c, mask, sums[p]);
   }
-}
-
-void Depthwise(const int8_t* image, const int64_t* pixels, int64_t pixel_count, const int64_t* tap_offsets,
-               int64_t taps, const int32_t* weights, int64_t channels, int32_t* out, int64_t out_stride) {
-  int64_t p = 0;
-  for (; p + 4 <= pixel_count; p += 4) {
-    DepthwiseBlock<4>(image, pixels + p, tap_offsets, taps, weights, channels, out + p * out_stride, out_stride);
-  }
-  for (; p < pixel_count; ++p) {
-    DepthwiseBlock<1>(image, pixels + p, tap_offsets, taps, weights, channels, out + p * out_stride, out_stride);
-  }
-}
+};
 
 }  // namespace
 
@@ -85,7 +76,7 @@ const KernelSet kAvx512VnniKernels = {
      {Block<1, 2>, Block<2, 2>, Block<3, 2>, Block<4, 2>, Block<5, 2>, Block<6, 2>, Block<7, 2>, Block<8, 2>},
      {Block<1, 3>, Block<2, 3>, Block<3, 3>, Block<4, 3>, Block<5, 3>, Block<6, 3>, Block<7, 3>, Block<8, 3>},
      {Block<1, 4>, Block<2, 4>, Block<3, 4>, Block<4, 4>, Block<5, 4>, Block<6, 4>, nullptr, nullptr}},
-    Depthwise};
+    DepthwiseInBlocks<DepthwiseBlock>};
 
 }  // namespace kiln::internal
 #endif

@@ -25,6 +25,24 @@ struct BlockArguments {
 };
 using BlockFunction = void (*)(const BlockArguments& arguments);
 
+// The arguments of MultiplyDepthwise, the weights by their address.
+using DepthwiseFunction = void (*)(const int8_t* image, const int64_t* pixels, int64_t pixel_count,
+                                   const int64_t* tap_offsets, int64_t taps, const int32_t* weights, int64_t channels,
+                                   int32_t* out, int64_t out_stride);
+
+// A level's depthwise kernel from its blocks: Block::Run<kPixels> takes that many pixels, and so no pixel count.
+template <typename Block>
+void DepthwiseInBlocks(const int8_t* image, const int64_t* pixels, int64_t pixel_count, const int64_t* tap_offsets,
+                       int64_t taps, const int32_t* weights, int64_t channels, int32_t* out, int64_t out_stride) {
+  int64_t p = 0;
+  for (; p + 4 <= pixel_count; p += 4) {
+    Block::template Run<4>(image, pixels + p, tap_offsets, taps, weights, channels, out + p * out_stride, out_stride);
+  }
+  for (; p < pixel_count; ++p) {
+    Block::template Run<1>(image, pixels + p, tap_offsets, taps, weights, channels, out + p * out_stride, out_stride);
+  }
+}
+
 // What a level's kernels look like. function[vectors - 1][pixels - 1].
 inline constexpr int kMaxVectors = 4;
 inline constexpr int kMaxPixels = 8;
@@ -34,8 +52,7 @@ struct KernelSet {
   int max_vectors;  // in one block
   int max_pixels[kMaxVectors];
   BlockFunction function[kMaxVectors][kMaxPixels];
-  void (*depthwise)(const int8_t* image, const int64_t* pixels, int64_t pixel_count, const int64_t* tap_offsets,
-                    int64_t taps, const int32_t* weights, int64_t channels, int32_t* out, int64_t out_stride);
+  DepthwiseFunction depthwise;
 };
 
 extern const KernelSet kPortableKernels;
