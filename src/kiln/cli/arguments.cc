@@ -47,25 +47,14 @@ StatusOr<ImageSettings> DataArguments::Settings() const {
   return settings;
 }
 
-void QuantiseArguments::Declare(CLI::App& app, std::string default_recipe) {
-  recipe_ = std::move(default_recipe);
-  const auto group = app.add_option_group("Quantisation");
-  option_ = group
-                ->add_option("--quantise,--quantize", recipe_,
-                             "A recipe by name (kiln list recipes) or YAML file; what the network quantises itself "
-                             "stands, and without this option nothing else is quantised in such a network")
-                ->type_name("RECIPE")
-                ->capture_default_str();
-  group->add_option("--calibrate", calibrate_, "Images to calibrate on; default: the first of --data")
-      ->type_name("FILE");
-  group->add_option("--calibration-images", images_, "How many of them; default: what the recipe says")
+void CalibrationArguments::Declare(CLI::App& app) {
+  app.add_option("--calibrate", calibrate_, "Images to calibrate on; default: the first of --data")->type_name("FILE");
+  app.add_option("--calibration-images", images_, "How many of them; default: what the recipe says")
       ->type_name("N")
       ->check(IsCount());
 }
 
-bool QuantiseArguments::recipe_given() const { return option_ != nullptr && option_->count() > 0; }
-
-ImageSettings QuantiseArguments::Settings(const ImageSettings& data) const {
+ImageSettings CalibrationArguments::Settings(const ImageSettings& data) const {
   ImageSettings settings;
   settings.path = calibrate_;
   settings.options.format = data.options.format;
@@ -73,6 +62,22 @@ ImageSettings QuantiseArguments::Settings(const ImageSettings& data) const {
   settings.preprocess = data.preprocess;
   return settings;
 }
+
+void QuantiseArguments::Declare(CLI::App& app, std::string default_recipe) {
+  recipe_ = std::move(default_recipe);
+  const auto group = app.add_option_group("Quantisation");
+  option_ =
+      group
+          ->add_option("--quantise,--quantize", recipe_,
+                       "A recipe by name (kiln list recipes), a type for everything (mxint8, posit8_1, bf16/nf4) "
+                       "or a YAML file; what the network quantises itself stands, and without this option nothing "
+                       "else is quantised in such a network")
+          ->type_name("RECIPE")
+          ->capture_default_str();
+  CalibrationArguments::Declare(*group);
+}
+
+bool QuantiseArguments::recipe_given() const { return option_ != nullptr && option_->count() > 0; }
 
 StatusOr<Shape> ParseShape(const std::string& text, std::string_view option) {
   std::vector<int64_t> dims;

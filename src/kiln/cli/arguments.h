@@ -27,20 +27,29 @@ class DataArguments {
   int64_t random_ = 0;
 };
 
-// --quantise, --calibrate, --calibration-images.
-class QuantiseArguments {
+// --calibrate, --calibration-images.
+class CalibrationArguments {
  public:
-  void Declare(CLI::App& app, std::string default_recipe);
-  const std::string& recipe() const { return recipe_; }
-  bool recipe_given() const;  // and not the default
+  void Declare(CLI::App& app);
   int64_t images() const { return images_; }
   // Calibration images, read as `data` is (format and preprocessing); an empty path when --calibrate is not given.
   ImageSettings Settings(const ImageSettings& data) const;
 
  private:
-  const CLI::Option* option_ = nullptr;
-  std::string recipe_, calibrate_;
+  std::string calibrate_;
   int64_t images_ = 0;
+};
+
+// --quantise and those of calibration.
+class QuantiseArguments : public CalibrationArguments {
+ public:
+  void Declare(CLI::App& app, std::string default_recipe);
+  const std::string& recipe() const { return recipe_; }
+  bool recipe_given() const;  // and not the default
+
+ private:
+  const CLI::Option* option_ = nullptr;
+  std::string recipe_;
 };
 
 // "3x32x32". Error: not of that form.

@@ -54,7 +54,7 @@ StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network)
 // The network as accelerators take it: a copy whose quantisers are annotations, in their order of dimensions.
 StatusOr<Graph> LayOut(const Graph& network);
 
-// A recipe by name or path; those that come with Kiln are found by their bare names.
+// A recipe by path or name: those that come with Kiln by their bare names, and every type (RecipeByName).
 StatusOr<Recipe> FindRecipe(const std::string& name);
 
 // Calibration on the first `calibration_images` images (the recipe's own number where 0; at most those there are), and

@@ -30,4 +30,15 @@ void Progress::Update(int64_t done) {
   drawn_ = true;
 }
 
+std::function<void(const std::string&, int64_t, int64_t)> ProgressBars::Callback() {
+  return [this](const std::string& step, int64_t done, int64_t total) {
+    if (step != step_) {
+      bar_.reset();
+      bar_ = std::make_unique<Progress>(err_, show_, step, total);
+      step_ = step;
+    }
+    bar_->Update(done);
+  };
+}
+
 }  // namespace kiln::cli

@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <ostream>
 #include <string>
@@ -30,6 +32,20 @@ class Progress {
   std::mutex mutex_;
   Clock::time_point next_ = start_ + std::chrono::milliseconds(500);
   bool drawn_ = false;
+};
+
+// One bar after the other, a new one for each step.
+class ProgressBars {
+ public:
+  ProgressBars(std::ostream& err, bool show) : err_(err), show_(show) {}
+  // Of step name, done, total; valid as long as the bars are.
+  std::function<void(const std::string&, int64_t, int64_t)> Callback();
+
+ private:
+  std::ostream& err_;
+  const bool show_;
+  std::string step_;
+  std::unique_ptr<Progress> bar_;
 };
 
 }  // namespace kiln::cli

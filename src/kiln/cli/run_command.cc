@@ -7,31 +7,13 @@
 #include "kiln/cli/checks.h"
 #include "kiln/cli/command.h"
 #include "kiln/cli/flow.h"
+#include "kiln/cli/progress.h"
 #include "kiln/report/chrome_trace.h"
 #include "kiln/report/html.h"
 #include "kiln/report/run_report.h"
 
 namespace kiln::cli {
 namespace {
-
-// One progress bar after the other, a new one for each step.
-class Bars {
- public:
-  explicit Bars(const Context& context) : context_(context) {}
-  void Update(const std::string& step, int64_t done, int64_t total) {
-    if (step != step_) {
-      bar_.reset();
-      bar_ = std::make_unique<Progress>(context_.err, context_.show_progress, step, total);
-      step_ = step;
-    }
-    bar_->Update(done);
-  }
-
- private:
-  const Context& context_;
-  std::string step_;
-  std::unique_ptr<Progress> bar_;
-};
 
 class RunCommand final : public Command {
  public:
@@ -103,10 +85,8 @@ class RunCommand final : public Command {
 
     std::optional<RunReport> report;
     {
-      Bars bars(context);
-      KILN_ASSIGN_OR_RETURN(report, RunFlow(options, [&](const std::string& step, int64_t done, int64_t total) {
-                              bars.Update(step, done, total);
-                            }));
+      ProgressBars bars(context.err, context.show_progress);
+      KILN_ASSIGN_OR_RETURN(report, RunFlow(options, bars.Callback()));
     }
     if (!trace_.empty() && !report->trace.has_value()) {
       return ErrorAt("", "--trace", "this run has no cycles", "run with --cycle-limit 1 or --level cycle");

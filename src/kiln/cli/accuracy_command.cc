@@ -1,0 +1,89 @@
+// kiln accuracy: one network in many number formats.
+#include <CLI/App.hpp>
+#include <memory>
+#include <optional>
+
+#include "kiln/cli/accuracy.h"
+#include "kiln/cli/arguments.h"
+#include "kiln/cli/checks.h"
+#include "kiln/cli/command.h"
+#include "kiln/cli/progress.h"
+
+namespace kiln::cli {
+namespace {
+
+class AccuracyCommand final : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("model", model_, "The network: ONNX or IR text")->required()->type_name("MODEL");
+    app.add_option("--on", accelerator_, "The accelerator, whose number formats vary (kiln list accelerators)")
+        ->required()
+        ->type_name("ACCELERATOR");
+    app.add_option("--formats", formats_,
+                   "Types of activations and weights (kiln list formats; mxint8, mxfp8_e4m3, ...; A/W for two), or "
+                   "recipes")
+        ->required()
+        ->delimiter(',')
+        ->type_name("F,F,...");
+    app.add_option("--limit", limit_, "Run the first N images only; 0: all")->type_name("N")->check(IsCount());
+    app.add_option("--batch", chunk_, "Images held in memory at a time; does not change results")
+        ->type_name("N")
+        ->check(InRange(1, 1 << 24))
+        ->capture_default_str();
+    data_.Declare(app);
+    calibration_.Declare(app);
+    const auto output = app.add_option_group("Output");
+    output->add_option("--json", json_, "The table as JSON; - is standard output")->type_name("FILE");
+    output->add_option("--report", html_, "The table and a picture of accuracy against bits, as one HTML page")
+        ->type_name("FILE.html");
+    app.footer(
+        "Example:\n  kiln accuracy models/demo_fashion_mnist.onnx --on systolic-int8-16x16 --limit 1000 \\\n"
+        "    --formats int8,mxint8,e4m3,posit8_1 --report accuracy.html \\\n"
+        "    --data /usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz");
+  }
+
+  Status Run(Context& context) override {
+    AccuracyOptions options;
+    options.model = model_;
+    options.accelerator = accelerator_;
+    options.formats = formats_;
+    KILN_ASSIGN_OR_RETURN(options.images, data_.Settings());
+    if (!data_.given()) {
+      return ErrorAt("", "--data", "no images are named", "give --data FILE, or --random N for noise");
+    }
+    options.calibration = calibration_.Settings(options.images);
+    options.calibration_images = calibration_.images();
+    options.evaluate.limit = limit_;
+    options.evaluate.chunk = chunk_;
+    for (const std::string& path : {json_, html_}) KILN_RETURN_IF_ERROR(CheckOutput(path));
+    std::optional<AccuracyTable> table;
+    {
+      ProgressBars bars(context.err, context.show_progress);
+      KILN_ASSIGN_OR_RETURN(table, MeasureAccuracy(options, bars.Callback()));
+    }
+    if (json_ == "-") {
+      context.out << ToJson(*table);
+    } else {
+      context.out << ToText(*table);
+      if (!json_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(json_, ToJson(*table)));
+    }
+    if (!html_.empty()) {
+      KILN_RETURN_IF_ERROR(WriteOutput(html_, ToHtml(*table)));
+      if (json_ != "-") context.out << "\nreport  " << html_ << '\n';
+    }
+    return OkStatus();
+  }
+
+ private:
+  std::string model_, accelerator_, json_, html_;
+  std::vector<std::string> formats_;
+  int64_t limit_ = 0, chunk_ = 1000;
+  DataArguments data_;
+  CalibrationArguments calibration_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeAccuracyCommand() { return std::make_unique<AccuracyCommand>(); }
+
+}  // namespace kiln::cli

@@ -1,0 +1,237 @@
+#include "kiln/report/accuracy_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "kiln/report/html_parts.h"
+#include "kiln/report/text.h"
+
+namespace kiln {
+namespace {
+
+using Row = AccuracyTable::Row;
+
+// What the picture shows and the table's first figure: per cent right, per cent alike, or decibels.
+std::optional<double> MeritOf(const Row& row) {
+  if (row.accuracy) return 100 * row.accuracy->top1();
+  if (row.agreement) return 100 * row.agreement->top1();
+  return row.output_sqnr_db;
+}
+
+std::string_view MeritName(const AccuracyTable& table) {
+  for (const Row& row : table.rows) {
+    if (row.accuracy) return "accuracy";
+    if (row.agreement) return "as fp32";
+    if (row.output_sqnr_db) return "SQNR";
+  }
+  return "accuracy";
+}
+
+std::string MeritText(const Row& row) {
+  if (row.accuracy) return Percent(row.accuracy->top1(), 2);
+  if (row.agreement) return Percent(row.agreement->top1(), 2);
+  return row.output_sqnr_db ? fmt::format("{:.1f} dB", *row.output_sqnr_db) : "-";
+}
+
+// Points that a row loses against the first one; none where the rows have no accuracy.
+std::optional<double> DropOf(const AccuracyTable& table, const Row& row) {
+  if (!row.accuracy || !table.rows[0].accuracy) return std::nullopt;
+  return 100 * (table.rows[0].accuracy->top1() - row.accuracy->top1());
+}
+
+std::vector<std::string> Heads(const AccuracyTable& table) {
+  return {"format",          std::string(MeritName(table)),
+          "correct",         "drop",
+          "bits/activation", "bits/weight",
+          "uJ/image",        "images/s",
+          "on the host"};
+}
+
+std::vector<std::string> Cells(const AccuracyTable& table, const Row& row) {
+  const std::optional<double> drop = DropOf(table, row);
+  const auto& counted = row.accuracy ? row.accuracy : row.agreement;
+  return {row.format,
+          MeritText(row),
+          counted ? fmt::format("{}/{}", Thousands(counted->correct), Thousands(counted->images)) : "-",
+          drop ? fmt::format("{:.2f}", *drop) : "-",
+          fmt::format("{:.2f}", row.activation_bits),
+          fmt::format("{:.2f}", row.weight_bits),
+          fmt::format("{:.4g}", row.picojoules * 1e-6),
+          row.images_per_second > 0 ? fmt::format("{:.4g}", row.images_per_second) : "-",
+          row.host_share > 0 ? Percent(row.host_share) : "-"};
+}
+
+// A distance of marks that people read easily, for about five of them.
+double MarkStep(double span) {
+  const double raw = std::max(span, 1e-9) / 5, power = std::pow(10.0, std::floor(std::log10(raw)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (factor * power >= raw) return factor * power;
+  }
+  return 10 * power;
+}
+
+// One axis of the picture: values to places.
+struct Axis {
+  double low, high, from, to;
+  double At(double value) const { return from + (value - low) / (high - low) * (to - from); }
+};
+
+Axis Spread(double low, double high, double from, double to) {
+  const double step = MarkStep(high - low);
+  low = std::floor(low / step) * step;
+  high = std::ceil(high / step) * step;
+  return {low, high > low ? high : low + step, from, to};
+}
+
+struct Point {
+  double bits, merit;
+  std::string_view name;
+};
+
+std::string Picture(const AccuracyTable& table) {
+  std::vector<Point> points;
+  for (const Row& row : table.rows) {
+    if (const auto merit = MeritOf(row); merit && std::isfinite(*merit))
+      points.push_back({row.bits(), *merit, row.format});
+  }
+  if (points.size() < 2) return "";
+  constexpr double kWidth = 1072, kHeight = 420, kLeft = 64, kRight = 24, kTop = 16, kBottom = 44;
+  const auto by_merit = [](const Point& a, const Point& b) { return a.merit < b.merit; };
+  const auto [least, most] = std::minmax_element(points.begin(), points.end(), by_merit);
+  // Bits on a logarithmic axis: 1 to 32 is what matters, and the few low ones most.
+  const Axis x{0, 5, kLeft, kWidth - kRight};
+  const Axis y = Spread(least->merit, most->merit, kHeight - kBottom, kTop);
+  std::string out = fmt::format(R"(<svg viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img">)", kWidth, kHeight);
+  for (double mark = y.low; mark <= y.high + 1e-9; mark += MarkStep(y.high - y.low)) {
+    out += fmt::format(R"(<line class="axis" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/>)", kLeft, kWidth - kRight,
+                       y.At(mark), y.At(mark));
+    out += fmt::format(R"(<text class="faint" x="{}" y="{:.1f}" text-anchor="end">{:g}</text>)", kLeft - 8,
+                       y.At(mark) + 4, mark);
+  }
+  for (const int bits : {1, 2, 4, 8, 16, 32}) {
+    out += fmt::format(R"(<text class="faint" x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", x.At(std::log2(bits)),
+                       kHeight - kBottom + 20, bits);
+  }
+  out +=
+      fmt::format(R"(<text class="faint" x="{}" y="{}" text-anchor="middle">bits of an operand, mean of activations )"
+                  R"(and weights</text>)",
+                  (kLeft + kWidth - kRight) / 2, kHeight - 6);
+  // Names stand right of their points, and below one another where points crowd.
+  std::sort(points.begin(), points.end(),
+            [](const Point& a, const Point& b) { return a.bits != b.bits ? a.bits < b.bits : a.merit > b.merit; });
+  double last_x = -1e9, last_y = -1e9;
+  for (const Point& point : points) {
+    const double px = x.At(std::log2(std::clamp(point.bits, 1.0, 32.0))), py = y.At(point.merit);
+    double label = py + 4;
+    if (px - last_x < 90 && std::fabs(label - last_y) < 13) label = last_y + 13;
+    const bool at_end = px > kWidth - kRight - 100;
+    out += fmt::format(R"(<circle class="u0" cx="{:.1f}" cy="{:.1f}" r="4"/>)", px, py);
+    out += fmt::format(R"(<text class="faint" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>)",
+                       at_end ? px - 8 : px + 8, label, at_end ? "end" : "start", EscapeHtml(point.name));
+    last_x = px;
+    last_y = label;
+  }
+  return out + "</svg>";
+}
+
+std::string HtmlTable(const AccuracyTable& table) {
+  std::string out = "<table><thead><tr>";
+  const std::vector<std::string> heads = Heads(table);
+  for (size_t i = 0; i < heads.size(); ++i) {
+    out += fmt::format(R"(<th class="{}">{}</th>)", i == 0 ? "" : "n", EscapeHtml(heads[i]));
+  }
+  out += "</tr></thead><tbody>";
+  for (const Row& row : table.rows) {
+    out += "<tr>";
+    if (!row.fault.empty()) {
+      out += fmt::format(R"(<td>{}</td><td colspan="{}">{}</td></tr>)", EscapeHtml(row.format), heads.size() - 1,
+                         EscapeHtml(row.fault));
+      continue;
+    }
+    const std::vector<std::string> cells = Cells(table, row);
+    for (size_t i = 0; i < cells.size(); ++i) {
+      out += fmt::format(R"(<td class="{}">{}</td>)", i == 0 ? "" : "n", EscapeHtml(cells[i]));
+    }
+    out += "</tr>";
+  }
+  return out + "</tbody></table>";
+}
+
+std::string Subtitle(const AccuracyTable& table) {
+  return fmt::format("{} images of {}; on {}; calibrated on {}", Thousands(table.images), table.data, table.accelerator,
+                     table.calibration);
+}
+
+}  // namespace
+
+std::string ToText(const AccuracyTable& table) {
+  std::string out = fmt::format("{}: {}\n\n", CleanUtf8(table.model), CleanUtf8(Subtitle(table)));
+  Table text;
+  const std::vector<std::string> heads = Heads(table);
+  text.Column(heads[0]);
+  for (size_t i = 1; i < heads.size(); ++i) text.Right(heads[i]);
+  for (const Row& row : table.rows) {
+    if (row.fault.empty()) text.Row(Cells(table, row));
+  }
+  out += text.ToString();
+  out += "\nenergy: of the multiplications, an estimate at 45 nm; images/s: of the bit-accurate run on this machine\n";
+  for (const Row& row : table.rows) {
+    if (!row.fault.empty()) out += fmt::format("{}: not run: {}\n", row.format, CleanUtf8(row.fault));
+  }
+  for (const std::string& note : table.notes) out += fmt::format("note: {}\n", CleanUtf8(note));
+  return out;
+}
+
+std::string ToJson(const AccuracyTable& table) {
+  using Json = nlohmann::ordered_json;
+  const auto counted = [](const std::optional<AccuracyReport>& a) {
+    return a ? Json{{"images", a->images}, {"correct", a->correct}, {"top1", a->top1()}} : Json(nullptr);
+  };
+  Json rows = Json::array();
+  for (const Row& row : table.rows) {
+    Json json = {{"format", row.format}};
+    if (!row.fault.empty()) {
+      json["fault"] = row.fault;
+      rows.push_back(std::move(json));
+      continue;
+    }
+    const std::optional<double> drop = DropOf(table, row);
+    json["machine"] = row.machine;
+    json["accuracy"] = counted(row.accuracy);
+    json["agreement"] = counted(row.agreement);
+    json["drop_points"] = drop ? Json(*drop) : Json(nullptr);
+    json["output_sqnr_db"] = row.output_sqnr_db ? Json(*row.output_sqnr_db) : Json(nullptr);
+    json["activation_bits"] = row.activation_bits;
+    json["weight_bits"] = row.weight_bits;
+    json["multiply_picojoules_per_image"] = row.picojoules;
+    json["host_share"] = row.host_share;
+    json["images_per_second"] = row.images_per_second;
+    rows.push_back(std::move(json));
+  }
+  const Json all = {{"model", table.model},
+                    {"data", table.data},
+                    {"accelerator", table.accelerator},
+                    {"calibration", table.calibration},
+                    {"images", table.images},
+                    {"rows", std::move(rows)},
+                    {"notes", table.notes}};
+  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string ToHtml(const AccuracyTable& table) {
+  std::string out = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta "
+      "charset=\"utf-8\"/><title>{}</title><style>{}</style></head><body>"
+      "<main><h1>{} in {} formats</h1><p>{}</p>",
+      EscapeHtml(table.model), html::Style(), EscapeHtml(table.model), table.rows.size(), EscapeHtml(Subtitle(table)));
+  out += Picture(table);
+  out += HtmlTable(table);
+  out += "<p>Energy: of the multiplications, an estimate at 45 nm. Images a second: of the bit-accurate run.</p>";
+  for (const std::string& note : table.notes) out += fmt::format("<p>{}</p>", EscapeHtml(note));
+  return out + "</main></body></html>\n";
+}
+
+}  // namespace kiln

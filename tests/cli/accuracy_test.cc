@@ -1,0 +1,85 @@
+#include "kiln/cli/accuracy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "kiln/support/file.h"
+
+namespace kiln {
+namespace {
+
+using testing::HasSubstr;
+
+// The demo network on noise: no labels, so that decibels against fp32 are the measure.
+AccuracyOptions DemoOn(std::vector<std::string> formats) {
+  AccuracyOptions options;
+  options.model = "models/demo_fashion_mnist.onnx";
+  options.accelerator = "systolic-int8-8x8";
+  options.images.random = 6;
+  options.calibration_images = 6;
+  options.formats = std::move(formats);
+  return options;
+}
+
+TEST(Accuracy, MoreBitsAreMoreExact) {
+  const auto table = MeasureAccuracy(DemoOn({"int8", "int4", "mxint8", "mxfp4", "e4m3"}));
+  ASSERT_TRUE(table.ok()) << table.status();
+  ASSERT_EQ(table->rows.size(), 6u);
+  EXPECT_EQ(table->rows[0].format, "fp32");
+  for (const AccuracyTable::Row& row : table->rows) EXPECT_EQ(row.fault, "") << row.format;
+  const auto decibels = [&](size_t i) { return table->rows[i].output_sqnr_db.value_or(0); };
+  EXPECT_GT(decibels(1), decibels(2));
+  EXPECT_GT(decibels(3), decibels(4));
+  EXPECT_GT(decibels(3), decibels(5)) << "six bits of fraction and a scale for each block, against three bits";
+  EXPECT_DOUBLE_EQ(table->rows[1].weight_bits, 8);
+  EXPECT_LT(table->rows[2].picojoules, table->rows[1].picojoules);
+}
+
+TEST(Accuracy, GivesWhatRunGives) {
+  const AccuracyOptions options = DemoOn({"int8"});
+  const auto table = MeasureAccuracy(options);
+  ASSERT_TRUE(table.ok()) << table.status();
+  FlowOptions flow;
+  flow.model = options.model;
+  flow.accelerator = options.accelerator;
+  flow.images = options.images;
+  flow.calibration_images = 6;
+  flow.evaluate.cycle_limit = 0;
+  const auto report = RunFlow(flow);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(table->rows[1].output_sqnr_db, report->output_sqnr_db);
+}
+
+// A format of a user's own, from a file: encode, tables, array and vector unit take it without touching code.
+TEST(Accuracy, CodebookFromYamlRunsEndToEnd) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("kiln_accuracy_test_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  const std::filesystem::path file = folder / "powers.yaml";
+  ASSERT_TRUE(WriteFile(file,
+                        "name: powers\nbits: 4\n"
+                        "values: [-1, -0.5, -0.25, -0.125, -0.0625, -0.03125, 0, 0.03125, 0.0625, 0.125, 0.25, "
+                        "0.5, 0.75, 1]\n")
+                  .ok());
+  const auto table = MeasureAccuracy(DemoOn({"int8/" + file.string(), "bf16/" + file.string(), "nf4"}));
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(table.ok()) << table.status();
+  for (size_t i = 1; i <= 3; ++i) {
+    EXPECT_EQ(table->rows[i].fault, "") << table->rows[i].format;
+    EXPECT_GT(table->rows[i].output_sqnr_db.value_or(0), 5) << table->rows[i].format;
+    EXPECT_DOUBLE_EQ(table->rows[i].weight_bits, 4);
+    EXPECT_EQ(table->rows[i].host_share, 0) << table->rows[i].format;
+  }
+}
+
+TEST(Accuracy, ErrorsNameTheFormat) {
+  const auto table = MeasureAccuracy(DemoOn({"int8", "int99"}));
+  ASSERT_FALSE(table.ok());
+  EXPECT_THAT(std::string(table.status().message()), HasSubstr("int99"));
+}
+
+}  // namespace
+}  // namespace kiln

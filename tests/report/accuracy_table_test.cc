@@ -1,0 +1,76 @@
+#include "kiln/report/accuracy_table.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/report/well_formed.h"
+
+namespace kiln {
+namespace {
+
+AccuracyTable Example() {
+  AccuracyTable table;
+  table.model = "net <1>";
+  table.data = "images.bin";
+  table.accelerator = "machine";
+  table.calibration = "others.bin";
+  table.images = 1000;
+  const auto row = [&](std::string format, int64_t correct, double activation_bits, double weight_bits) {
+    AccuracyTable::Row r;
+    r.format = std::move(format);
+    r.accuracy = AccuracyReport{.images = 1000, .correct = correct};
+    r.activation_bits = activation_bits;
+    r.weight_bits = weight_bits;
+    r.picojoules = 2.5e6;
+    r.images_per_second = 123.4;
+    table.rows.push_back(r);
+  };
+  row("fp32", 900, 32, 32);
+  row("int8", 897, 8, 8);
+  row("mxfp4", 850, 4.25, 4.25);
+  AccuracyTable::Row fault;
+  fault.format = "int64";
+  fault.fault = "no such thing";
+  table.rows.push_back(fault);
+  return table;
+}
+
+TEST(AccuracyTable, TextHasALineForEachFormat) {
+  const std::string text = ToText(Example());
+  EXPECT_NE(text.find("int8    89.70 %  897/1,000   0.30"), std::string::npos) << text;
+  EXPECT_NE(text.find("mxfp4   85.00 %  850/1,000   5.00             4.25         4.25"), std::string::npos) << text;
+  EXPECT_NE(text.find("int64: not run: no such thing"), std::string::npos) << text;
+}
+
+TEST(AccuracyTable, JsonHoldsWhatTheTableShows) {
+  const auto json = nlohmann::json::parse(ToJson(Example()));
+  ASSERT_EQ(json["rows"].size(), 4u);
+  EXPECT_EQ(json["rows"][1]["accuracy"]["correct"], 897);
+  EXPECT_NEAR(json["rows"][2]["drop_points"].get<double>(), 5.0, 1e-9);
+  EXPECT_EQ(json["rows"][2]["weight_bits"], 4.25);
+  EXPECT_EQ(json["rows"][3]["fault"], "no such thing");
+  EXPECT_TRUE(json["rows"][0]["agreement"].is_null());
+}
+
+TEST(AccuracyTable, PageIsWellFormedWithAPointForEachMeasuredFormat) {
+  const std::string page = ToHtml(Example());
+  EXPECT_EQ(WellFormedFault(page), "");
+  size_t points = 0;
+  for (size_t at = page.find("<circle"); at != std::string::npos; at = page.find("<circle", at + 1)) ++points;
+  EXPECT_EQ(points, 3u);
+  EXPECT_EQ(page.find("net <1>"), std::string::npos) << "not escaped";
+}
+
+TEST(AccuracyTable, WithoutLabelsDecibelsStandForAccuracy) {
+  AccuracyTable table = Example();
+  for (AccuracyTable::Row& row : table.rows) {
+    row.accuracy.reset();
+    if (row.fault.empty()) row.output_sqnr_db = 30;
+  }
+  EXPECT_NE(ToText(table).find("30.0 dB"), std::string::npos);
+  EXPECT_NE(ToText(table).find("SQNR"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kiln
