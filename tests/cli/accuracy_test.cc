@@ -71,7 +71,8 @@ TEST(Accuracy, CodebookFromYamlRunsEndToEnd) {
     EXPECT_EQ(table->rows[i].fault, "") << table->rows[i].format;
     EXPECT_GT(table->rows[i].output_sqnr_db.value_or(0), 5) << table->rows[i].format;
     EXPECT_DOUBLE_EQ(table->rows[i].weight_bits, 4);
-    EXPECT_EQ(table->rows[i].host_share, 0) << table->rows[i].format;
+    // Only the products of two activations, in attention, have no operand in the array's weight format.
+    EXPECT_LT(table->rows[i].host_share, 0.05) << table->rows[i].format;
   }
 }
 

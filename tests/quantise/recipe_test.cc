@@ -92,6 +92,8 @@ TEST(Recipe, NamesOfTypes) {
   EXPECT_EQ(RecipeByName("int8/int4")->weights.type.format.name, "int4");
   EXPECT_EQ(RecipeByName("ternary")->activations.type.format.name, "int8");
   EXPECT_EQ(RecipeByName("mxint8/nf4")->activations.type, *FindQuantType("mxint8"));
+  EXPECT_FALSE(RecipeByName("int8/binary")->activations.type.symmetric);
+  EXPECT_TRUE(RecipeByName("int8/nf4")->activations.type.symmetric) << "no exact correction for a zero point";
   EXPECT_FALSE(RecipeByName("int99").ok());
   EXPECT_FALSE(RecipeByName("int8/").ok());
 }

@@ -38,8 +38,8 @@ AccuracyTable Example() {
 
 TEST(AccuracyTable, TextHasALineForEachFormat) {
   const std::string text = ToText(Example());
-  EXPECT_NE(text.find("int8    89.70 %  897/1,000   0.30"), std::string::npos) << text;
-  EXPECT_NE(text.find("mxfp4   85.00 %  850/1,000   5.00             4.25         4.25"), std::string::npos) << text;
+  EXPECT_NE(text.find("int8     89.70 %  897/1,000  0.30"), std::string::npos) << text;
+  EXPECT_NE(text.find("mxfp4    85.00 %  850/1,000  5.00             4.25         4.25"), std::string::npos) << text;
   EXPECT_NE(text.find("int64: not run: no such thing"), std::string::npos) << text;
 }
 

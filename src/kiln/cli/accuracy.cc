@@ -7,6 +7,7 @@
 #include "kiln/cli/resources.h"
 #include "kiln/quantise/energy.h"
 #include "kiln/quantise/quantise.h"
+#include "kiln/quantise/recipe_names.h"
 #include "kiln/targets/registry.h"
 
 namespace kiln {
@@ -21,7 +22,9 @@ struct NamedRecipe {
 StatusOr<std::vector<NamedRecipe>> FindRecipes(const std::vector<std::string>& names) {
   std::vector<NamedRecipe> recipes;
   for (const std::string& name : names) {
+    // What is no file is meant as a type.
     auto recipe = FindRecipe(name);
+    if (!recipe.ok() && !cli::FindResource("recipes", name).ok()) recipe = RecipeByName(name);
     if (!recipe.ok()) return WithContext(fmt::format("--formats, '{}'", name), recipe.status());
     recipes.push_back({name, *std::move(recipe)});
   }

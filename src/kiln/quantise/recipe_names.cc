@@ -1,5 +1,7 @@
 #include "kiln/quantise/recipe_names.h"
 
+#include "kiln/numerics/mac.h"
+
 namespace kiln {
 namespace {
 
@@ -52,7 +54,10 @@ StatusOr<Recipe> RecipeByName(std::string_view name) {
   }
   KILN_ASSIGN_OR_RETURN(const QuantType activation_type, FindQuantType(activations));
   KILN_ASSIGN_OR_RETURN(const QuantType weight_type, FindQuantType(weights));
-  return RecipeFor(AsActivations(activation_type), AsWeights(weight_type));
+  QuantType beside = AsActivations(activation_type);
+  // The correction for a zero point is a sum of weights, which only integer sums hold exactly.
+  if (!IsIntegerOperand(weight_type.format)) beside.symmetric = true;
+  return RecipeFor(beside, AsWeights(weight_type));
 }
 
 }  // namespace kiln

@@ -22,7 +22,7 @@ Recipe RecipeFor(const QuantType& activations, const QuantType& weights);
 //                         beside 16-bit activations), binary and ternary stand for int8/binary and int8/ternary
 // A type with blocks, or one wider than 8 bits without, is taken as it is. Other formats, where the type's name says
 // nothing of scales, get them, for scales cost next to nothing in hardware: activations one per tensor, weights one per
-// output channel. Whole integers have zero points as activations.
+// output channel. Whole integers have zero points as activations, beside weights that are integers, too.
 // The files recipes/<TYPE>.yaml say the same in their own words (tests/quantise/recipe_test.cc).
 //   errors  no such type; the message says what there is
 StatusOr<Recipe> RecipeByName(std::string_view name);
