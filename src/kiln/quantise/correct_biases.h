@@ -20,9 +20,8 @@ inline constexpr int64_t kMaxCorrectionImages = 64;
 // it.
 //   graph      the fp32 network that `quantised` was made from
 //   inputs     one tensor for each graph input, [images, ...]
-//   images     at most this many, and at most kMaxCorrectionImages, are used: means settle early, and each layer takes
-//   a
-//              run of all before it
+//   images     at most this many, and at most kMaxCorrectionImages, are used: means settle early, and each layer
+//              takes a run of all before it
 //   source     M. Nagel et al., arXiv 1906.04721, section 4.2 (with measured means)
 Status CorrectBiases(const Graph& graph, std::span<const Tensor> inputs, int64_t images, Graph* quantised);
 

@@ -2,18 +2,15 @@
 //
 //   1. Layers that read a value in common form a unit, since the value has one type. A unit chooses among the candidate
 //      types, for what its layers read and for their weights.
-//   2. Sensitivity: each unit alone is put into each candidate, all others stay in the first (the widest), the network
-//   is
-//      simulated, and the damage is measured: the mean squared error of the outputs over their mean square, against
-//      fp32, less that of all units in the first candidate.
+//   2. Sensitivity: each unit alone is put into each candidate, all others stay in the first (the widest), the
+//      network is simulated, and the damage is measured: the mean squared error of the outputs over their mean square,
+//      against fp32, less that of all units in the first candidate.
 //   3. Model: damages of units add. That holds where rounding errors are small and independent, as variances of
-//   independent
-//      errors add; it is a model.
-//   4. For a ladder of limits on the damage, the assignment of least cost under the model is found exactly
-//   (knapsack.h).
+//      independent errors add; it is a model.
+//   4. For a ladder of limits on the damage, the assignment of least cost under the model is found exactly, by
+//      knapsack.h.
 //   5. Each of these is simulated as a whole and its accuracy measured. The cheapest within the budget is chosen;
-//   between it
-//      and the next cheaper one, which is not, the ladder is refined by bisection.
+//      between it and the next cheaper one, which is not, the ladder is refined by bisection.
 //
 // How good the choice is, the certificate says: under the model no assignment with at most its damage is cheaper
 // (`lower_bound`). What the model leaves open, measurement bounds from one side only: the accuracies are measured on
@@ -88,8 +85,8 @@ struct MixedPrecision {
 // `graph` is the fp32 network in the layout that it is to run in.
 //   calibration  images for ranges, [images, ...]; one tensor for each graph input
 //   evaluation   images for damage and merit, likewise
-//   errors       no candidates or an unknown one, a network with no layer to choose for, those of calibration and of
-//   merit
+//   errors       no candidates or an unknown one, a network with no layer to choose for, those of calibration
+//                and of merit
 StatusOr<MixedPrecision> SearchMixedPrecision(const Graph& graph, std::span<const Tensor> calibration,
                                               std::span<const Tensor> evaluation, const Merit& merit,
                                               const MixedPrecisionOptions& options);

@@ -8,9 +8,8 @@
 //     block_size: 32              #   per_block only
 //     scale_format: fp32          #   what scales are rounded to: fp32, power_of_two (e8m0), or any float format
 //     symmetric: false            #   true fixes the zero point at 0; only whole integers have zero points
-//     calibration: percentile     #   where ranges come from (range.h): min_max, percentile, percentile_per_channel,
-//     mse
-//                                 #   or entropy; nothing to choose under none and per_block
+//     calibration: percentile     #   where ranges come from (range.h): min_max, percentile, mse, entropy or
+//                                 #   percentile_per_channel; nothing to choose under none and per_block
 //     percentile: 99.99
 //   weights:                      # constants that convolutions and matrix products multiply by
 //     format: int8
@@ -20,9 +19,9 @@
 //   biases: fp32                  # or a format: constants that are added to such results hold values of that format,
 //                                 #   whole integers in units of input scale times weight scale (biases.h)
 //   outputs: fp32                 # or quantised: graph outputs are codes, too
-//   own_parameters: keep          # what a network brings itself (QDQ, QONNX) stands; or replace: the recipe decides all
-//   equalise_weights: true        # before calibration: channels with like ranges (equalise_weights.h); default false
-//   correct_biases: true          # at the end: the mean error of each channel (correct_biases.h); default false
+//   own_parameters: keep          # what a network brings itself (QDQ, QONNX) stands; or replace: the recipe decides
+//   all equalise_weights: true        # before calibration: channels with like ranges (equalise_weights.h); default
+//   false correct_biases: true          # at the end: the mean error of each channel (correct_biases.h); default false
 //   calibration:
 //     images: 256                 # how many of the calibration images to use, from the first
 //   layers:                       # later entries win; each names nodes by one or more of match, operator, position

@@ -18,8 +18,7 @@ Recipe RecipeFor(const QuantType& activations, const QuantType& weights);
 // The recipe of a name:
 //   ACTIVATIONS/WEIGHTS   two type names (FindQuantType), as in bf16/nf4
 //   TYPE                  both, but where a format makes sense for weights alone: nf4 stands for bf16/nf4 (made for
-//   weights
-//                         beside 16-bit activations), binary and ternary stand for int8/binary and int8/ternary
+//                         weights beside 16-bit activations), binary and ternary stand for int8/binary and int8/ternary
 // A type with blocks, or one wider than 8 bits without, is taken as it is. Other formats, where the type's name says
 // nothing of scales, get them, for scales cost next to nothing in hardware: activations one per tensor, weights one per
 // output channel. Whole integers have zero points as activations, beside weights that are integers, too.

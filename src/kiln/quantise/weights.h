@@ -27,8 +27,7 @@ std::optional<WeightOperand> WeightsOf(const Node& node);
 
 // The annotation for weights.
 //   blocked  whether blocks along operand.reduction can be had, where the recipe asks for blocks; else the element
-//   format
-//            with a scale per channel (ElementType in block_axes.h). The scales of blocks are left to the rule.
+//            format with a scale per channel (ElementType in block_axes.h). The scales of blocks are left to the rule.
 //   source  file name, for errors
 //   errors  a NaN or infinity (names the value and the first index)
 StatusOr<Quantisation> QuantiseWeights(const Value& weights, const WeightOperand& operand, const TensorRecipe& recipe,
