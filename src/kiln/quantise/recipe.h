@@ -19,9 +19,9 @@
 //   biases: fp32                  # or a format: constants that are added to such results hold values of that format,
 //                                 #   whole integers in units of input scale times weight scale (biases.h)
 //   outputs: fp32                 # or quantised: graph outputs are codes, too
-//   own_parameters: keep          # what a network brings itself (QDQ, QONNX) stands; or replace: the recipe decides
-//   all equalise_weights: true        # before calibration: channels with like ranges (equalise_weights.h); default
-//   false correct_biases: true          # at the end: the mean error of each channel (correct_biases.h); default false
+//   own_parameters: keep          # what a network brings itself (QDQ, QONNX) stands; or replace
+//   equalise_weights: true        # before calibration: channels with like ranges (equalise_weights.h)
+//   correct_biases: true          # at the end: the mean error of each channel (correct_biases.h)
 //   calibration:
 //     images: 256                 # how many of the calibration images to use, from the first
 //   layers:                       # later entries win; each names nodes by one or more of match, operator, position

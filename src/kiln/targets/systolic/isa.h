@@ -121,9 +121,9 @@ struct Window {
 enum class Source : uint8_t {
   kAccumulator = 0,  // matrix and depthwise: fma(fp32(accumulator + offset[c]), scale[c], bias[c]) per output channel
                      // c; float accumulators come without offset
-  kOperand0 = 1,   // memory
-  kRowBuffer = 2,  // what an earlier pass of the row kept
-  kConstant = 3,   // immediate (fills)
+  kOperand0 = 1,     // memory
+  kRowBuffer = 2,    // what an earlier pass of the row kept
+  kConstant = 3,     // immediate (fills)
 };
 
 // What a stage takes beside v.
