@@ -59,8 +59,11 @@ class Relaxation {
       damage_ += gentlest.damage;
       for (const Step& step : HullSteps(groups[g], g)) steps_.push_back(step);
     }
-    std::stable_sort(steps_.begin(), steps_.end(),
-                     [](const Step& a, const Step& b) { return a.saves * b.damage > b.saves * a.damage; });
+    // No two steps of one group save alike for their damage.
+    std::sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) {
+      const double gain = a.saves * b.damage - b.saves * a.damage;
+      return gain != 0 ? gain > 0 : a.group < b.group;
+    });
   }
 
   double least_damage() const { return damage_; }

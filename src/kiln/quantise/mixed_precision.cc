@@ -205,8 +205,9 @@ class Search {
     point.measured_damage = DamageOf(outputs, exact_) - result_.base_damage;
     KILN_ASSIGN_OR_RETURN(point.merit, merit_(outputs));
     result_.curve.push_back(std::move(point));
-    std::stable_sort(result_.curve.begin(), result_.curve.end(),
-                     [](const TradeOffPoint& a, const TradeOffPoint& b) { return a.cost > b.cost; });
+    std::sort(result_.curve.begin(), result_.curve.end(), [](const TradeOffPoint& a, const TradeOffPoint& b) {
+      return a.cost != b.cost ? a.cost > b.cost : a.damage < b.damage;
+    });
     return OkStatus();
   }
 
