@@ -1,7 +1,9 @@
-// Images per second of the fp32 reference level (oneDNN) and of the bit-accurate int8 functional level of a systolic
-// 16x16 design point, on ResNet-20 (trained, from the folder KILN_SHARED names) and on ResNet-18 at 224x224 (random
-// weights: its speed does not depend on them). Both levels run the same images in the same process on all threads; the
-// fastest of several alternating rounds counts.
+// Images per second of the fp32 reference level (oneDNN) and of the bit-accurate functional level of a systolic 16x16
+// design point in several formats, on ResNet-20 (trained, from the folder KILN_SHARED names) and on ResNet-18 at
+// 224x224 (random weights: its speed does not depend on them). All run the same images in the same process on all
+// threads; the fastest of several alternating rounds counts. Beside the rates: multiply-accumulates a second as a share
+// of the processor's own int16 multiply-add peak, measured in the same run. e4m3 and posit8_1 sum in bf16, in array
+// order.
 //
 //   KILN_SHARED=../shared build/bench/level_speed_bench [seconds a network]
 //   KILN_CPU=avx2 DNNL_MAX_CPU_ISA=AVX2 build/bench/level_speed_bench
@@ -12,15 +14,19 @@
 #include <ctime>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "bench/networks.h"
+#include "bench/peak.h"
 #include "kiln/execute/reference.h"
 #include "kiln/frontend/onnx.h"
 #include "kiln/ir/random_graph.h"
+#include "kiln/ir/work.h"
 #include "kiln/passes/pipeline.h"
 #include "kiln/quantise/calibrate.h"
 #include "kiln/quantise/quantise.h"
+#include "kiln/quantise/recipe_names.h"
 #include "kiln/support/check.h"
 #include "kiln/support/cpu.h"
 #include "kiln/support/parallel.h"
@@ -50,10 +56,49 @@ T Must(StatusOr<T> value) {
   return std::move(value).value();
 }
 
+constexpr const char* kFormats[] = {"int8", "mxint8", "e4m3", "posit8_1"};
+
+// One level's fastest round.
+struct Contender {
+  std::string name;
+  std::unique_ptr<Accelerator> accelerator;  // null: the reference level
+  std::unique_ptr<Program> program;
+  Seconds least{1e9, 1e9};
+};
+
+Contender Functional(const Graph& laid_out, const CalibrationData& data, const char* format) {
+  systolic::Config config = Must(systolic::ParseConfig(
+      "family: systolic\nname: systolic-e4m3-16x16\narray_rows: 16\narray_columns: 16\ninput_format: e4m3\n"
+      "weight_format: e4m3\npsum_format: bf16\naccumulation_format: bf16\n",
+      "built in"));
+  const systolic::SystolicAccelerator base(std::move(config));
+  const Recipe recipe = Must(RecipeByName(format));
+  Contender contender{.name = format, .accelerator = {}, .program = {}};
+  contender.accelerator = Must(base.WithFormats(recipe.activations.type, recipe.weights.type));
+  contender.program = Must(contender.accelerator->Compile(Must(Quantise(laid_out, recipe, data)), {}));
+  return contender;
+}
+
+// Multiply-accumulates a second of the int16 peak, all threads together.
+double Int16PeakRate() {
+  const bench::Peak peak = bench::Int16Peak(GetCpuLevel());
+  if (peak.run == nullptr) return 0;
+  double least = 1e9;
+  for (int round = 0; round < 5; ++round) {
+    least = std::min(least, SecondsOf([&] {
+                              ParallelFor(ThreadCount(), 1, [&](int64_t begin, int64_t end) {
+                                for (int64_t i = begin; i < end; ++i) peak.run();
+                              });
+                            }).wall);
+  }
+  return peak.macs * ThreadCount() / least;
+}
+
 void Compare(const char* name, Graph graph, Shape image, int64_t images, double seconds) {
   PassContext context;
   KILN_CHECK(RunPasses(graph, StandardPipeline(), context).ok());
   const auto reference = Must(ReferenceExecutor::Create(graph));
+  const auto macs = static_cast<double>(MacsOf(graph));
 
   std::vector<int64_t> dims = image.dims();
   dims[0] = images;
@@ -63,29 +108,34 @@ void Compare(const char* name, Graph graph, Shape image, int64_t images, double 
 
   Graph laid_out = graph.Clone();
   KILN_CHECK(RunPasses(laid_out, LayoutPipeline(), context).ok());
-  const Graph quantised = Must(Quantise(laid_out, Int8Recipe(), Must(Calibrate(laid_out, batch.inputs, 2))));
-  systolic::Config config = Must(systolic::ParseConfig(
-      "family: systolic\nname: systolic-int8-16x16\narray_rows: 16\narray_columns: 16\n", "built in"));
-  const systolic::SystolicAccelerator accelerator(std::move(config));
-  const auto program = Must(accelerator.Compile(quantised, {}));
+  const CalibrationData data = Must(Calibrate(laid_out, batch.inputs, 2));
+  std::vector<Contender> contenders;
+  contenders.push_back({.name = "fp32", .accelerator = {}, .program = {}});
+  for (const char* format : kFormats) contenders.push_back(Functional(laid_out, data, format));
 
-  Seconds fp32{1e9, 1e9}, int8{1e9, 1e9};
-  double spent = 0;
-  const auto best = [&](Seconds& least, const Seconds& now) {
-    least = {std::min(least.wall, now.wall), std::min(least.cpu, now.cpu)};
-    spent += now.wall;
-  };
-  while (spent < seconds) {
-    best(fp32, SecondsOf([&] { Must(reference->RunBatch(batch.inputs)); }));
-    best(int8, SecondsOf([&] { Must(accelerator.Run(*program, batch, {})); }));
+  for (double spent = 0; spent < seconds;) {
+    for (Contender& c : contenders) {
+      const Seconds now = SecondsOf([&] {
+        if (c.accelerator != nullptr) {
+          Must(c.accelerator->Run(*c.program, batch, {}));
+        } else {
+          Must(reference->RunBatch(batch.inputs));
+        }
+      });
+      c.least = {std::min(c.least.wall, now.wall), std::min(c.least.cpu, now.cpu)};
+      spent += now.wall;
+    }
   }
-  const double count = static_cast<double>(images);
-  std::printf("%s, %d threads, %s, %.1f %% of operations on the host\n", name, ThreadCount(),
-              std::string(NameOf(GetCpuLevel())).c_str(), 100 * program->HostShare());
-  std::printf("  images/s                fp32 reference %9.1f   int8 functional %9.1f   ratio %.2f\n",
-              count / fp32.wall, count / int8.wall, fp32.wall / int8.wall);
-  std::printf("  images/s of CPU time    fp32 reference %9.1f   int8 functional %9.1f   ratio %.2f\n", count / fp32.cpu,
-              count / int8.cpu, fp32.cpu / int8.cpu);
+  const double count = static_cast<double>(images), peak = Int16PeakRate();
+  std::printf("%s, %d threads, %s; int16 multiply-add peak %.0f GMAC/s\n", name, ThreadCount(),
+              std::string(NameOf(GetCpuLevel())).c_str(), peak * 1e-9);
+  std::printf("  %-10s %9s %7s %14s %12s %8s\n", "", "images/s", "ratio", "ratio (CPU s)", "of the peak", "host");
+  for (const Contender& c : contenders) {
+    std::printf("  %-10s %9.1f %7.2f %14.2f %11.1f%% %7.1f%%\n", c.name.c_str(), count / c.least.wall,
+                contenders[0].least.wall / c.least.wall, contenders[0].least.cpu / c.least.cpu,
+                peak > 0 ? 100 * macs * count / c.least.wall / peak : 0.0,
+                c.program != nullptr ? 100 * c.program->HostShare() : 0.0);
+  }
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/peak.h"
 #include "kiln/execute/int8_gemm.h"
 #include "kiln/execute/mac_gemm.h"
 #include "kiln/numerics/tables.h"
@@ -61,28 +62,6 @@ Rates RatesOf(double macs_of_a_piece, int64_t pieces, const std::function<void(i
   });
   return rates;
 }
-
-#if defined(__x86_64__)
-// Twelve independent sums, in assembly so that no compiler sees that all products are one.
-constexpr int kRepeats = 100000;
-#define KILN_TWELVE(PAIR) \
-  PAIR(0) PAIR(1) PAIR(2) PAIR(3) PAIR(4) PAIR(5) PAIR(6) PAIR(7) PAIR(8) PAIR(9) PAIR(10) PAIR(11)
-#define KILN_CLOBBERS                                                                                                 \
-  "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", \
-      "xmm14", "xmm15"
-#define KILN_LOOP(name, target_name, PAIR)                                                      \
-  __attribute__((target(target_name))) void name() {                                            \
-    for (int i = 0; i < kRepeats; ++i) __asm__ volatile(KILN_TWELVE(PAIR) : : : KILN_CLOBBERS); \
-  }
-#define KILN_MADD_YMM(n) "vpmaddwd %%ymm14, %%ymm15, %%ymm12\n\tvpaddd %%ymm12, %%ymm" #n ", %%ymm" #n "\n\t"
-#define KILN_MADD_ZMM(n) "vpmaddwd %%zmm14, %%zmm15, %%zmm12\n\tvpaddd %%zmm12, %%zmm" #n ", %%zmm" #n "\n\t"
-#define KILN_FMA_YMM(n) "vfmadd231ps %%ymm14, %%ymm15, %%ymm" #n "\n\t"
-#define KILN_FMA_ZMM(n) "vfmadd231ps %%zmm14, %%zmm15, %%zmm" #n "\n\t"
-KILN_LOOP(Int16PeakYmm, "avx2", KILN_MADD_YMM)
-KILN_LOOP(Int16PeakZmm, "avx512bw", KILN_MADD_ZMM)
-KILN_LOOP(Fp32PeakYmm, "avx2,fma", KILN_FMA_YMM)
-KILN_LOOP(Fp32PeakZmm, "avx512f", KILN_FMA_ZMM)
-#endif
 
 struct Layer {
   const char* name;
@@ -220,14 +199,12 @@ void Main() {
               std::string(NameOf(level)).c_str(), threads);
   std::printf("%-28s %-18s %8s %8s   %17s   %17s\n", "", "", "1", "all", "of int16 peak", "of fp32 peak");
   Rates int16_peak, fp32_peak;
-#if defined(__x86_64__)
-  const bool wide = level == CpuLevel::kAvx512Vnni;
-  if (level >= CpuLevel::kAvx2) {
-    const double lanes = (wide ? 16 : 8) * 12.0 * kRepeats;
-    int16_peak = RatesOf(2 * lanes, threads, [&](int64_t) { wide ? Int16PeakZmm() : Int16PeakYmm(); }, threads);
-    fp32_peak = RatesOf(lanes, threads, [&](int64_t) { wide ? Fp32PeakZmm() : Fp32PeakYmm(); }, threads);
+  if (const bench::Peak peak = bench::Int16Peak(level); peak.run != nullptr) {
+    int16_peak = RatesOf(peak.macs, threads, [&](int64_t) { peak.run(); }, threads);
   }
-#endif
+  if (const bench::Peak peak = bench::Fp32Peak(level); peak.run != nullptr) {
+    fp32_peak = RatesOf(peak.macs, threads, [&](int64_t) { peak.run(); }, threads);
+  }
   Print("int16 multiply-add peak", "registers", int16_peak, {}, {});
   Print("fp32 multiply-add peak", "registers", fp32_peak, {}, {});
   for (const Layer& layer : kLayers) {
