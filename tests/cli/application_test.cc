@@ -218,5 +218,32 @@ TEST(Application, MakesFoldersAndWritesReports) {
   std::filesystem::remove_all(folder);
 }
 
+// The command on labelled noise: what it writes is a recipe that reads back, and JSON with the curve.
+TEST(Application, MixedPrecisionWritesARecipeThatRunTakes) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("kiln_mixed_precision_test_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  std::string images(12 * 28 * 28, '\0');
+  for (size_t i = 0; i < images.size(); ++i) images[i] = static_cast<char>(i * i % 251);
+  const std::string header("\0\0\x08\x03\0\0\0\x0c\0\0\0\x1c\0\0\0\x1c", 16);
+  ASSERT_TRUE(WriteFile(folder / "images", header + images).ok());
+  ASSERT_TRUE(WriteFile(folder / "labels",
+                        std::string("\0\0\x08\x01\0\0\0\x0c", 8) + std::string("\0\1\2\3\4\5\6\7\x08\x09\0\1", 12))
+                  .ok());
+  const std::string data = (folder / "images").string(), labels = (folder / "labels").string();
+  const std::string recipe = (folder / "mixed.yaml").string();
+  const Outcome found = Call({"mixed-precision", "models/demo_fashion_mnist.onnx", "--formats", "int8,int4", "--budget",
+                              "50", "--data", data, "--labels", labels, "--out", recipe, "--json", "-"});
+  ASSERT_EQ(found.code, kExitOk) << found.err;
+  const auto json = nlohmann::json::parse(found.out);
+  EXPECT_GE(json["curve"].size(), 2u);
+  EXPECT_TRUE(json["within_budget"].get<bool>());
+  EXPECT_LT(json["curve"][json["chosen"].get<size_t>()]["cost"], json["curve"][0]["cost"]);
+  const Outcome run = Call({"run", "models/demo_fashion_mnist.onnx", "--on", "systolic-int8-8x8", "--quantise", recipe,
+                            "--data", data, "--labels", labels, "--no-host", "--cycle-limit", "0"});
+  EXPECT_EQ(run.code, kExitOk) << run.err;
+  std::filesystem::remove_all(folder);
+}
+
 }  // namespace
 }  // namespace kiln::cli

@@ -1,0 +1,139 @@
+// kiln mixed-precision: which number type each layer takes for an accuracy budget, as a recipe.
+#include <fmt/format.h>
+#include <CLI/App.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "kiln/cli/arguments.h"
+#include "kiln/cli/checks.h"
+#include "kiln/cli/command.h"
+#include "kiln/cli/flow.h"
+#include "kiln/quantise/mixed_precision.h"
+
+namespace kiln::cli {
+namespace {
+
+StatusOr<PrecisionCost> FindCost(const std::string& name) {
+  if (name == "bits") return PrecisionCost::kBits;
+  if (name == "energy") return PrecisionCost::kEnergy;
+  return ErrorAt("", "--cost", fmt::format("unknown cost '{}'", name), "bits or energy");
+}
+
+std::string ToJson(const MixedPrecision& found, const MixedPrecisionOptions& options) {
+  using Json = nlohmann::ordered_json;
+  Json curve = Json::array();
+  for (const TradeOffPoint& point : found.curve) {
+    Json picks = Json::array();
+    for (const int pick : point.picks) picks.push_back(options.candidates[static_cast<size_t>(pick)]);
+    curve.push_back({{"cost", point.cost},
+                     {"lower_bound", point.lower_bound},
+                     {"damage", point.damage},
+                     {"measured_damage", point.measured_damage},
+                     {"accuracy", point.merit},
+                     {"formats", std::move(picks)}});
+  }
+  Json units = Json::array();
+  for (const PrecisionUnit& unit : found.units) units.push_back(unit.layers);
+  const Json all = {{"fp32_accuracy", found.fp32_merit},
+                    {"units", std::move(units)},
+                    {"curve", std::move(curve)},
+                    {"chosen", found.chosen},
+                    {"within_budget", found.within_budget}};
+  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+class MixedPrecisionCommand final : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("model", model_, "The network: ONNX or IR text")->required()->type_name("MODEL");
+    app.add_option("--formats", options_.candidates, "Types to choose among, the widest first")
+        ->required()
+        ->delimiter(',')
+        ->type_name("F,F,...");
+    app.add_option("--budget", options_.budget, "Points of accuracy that may be lost against fp32")
+        ->type_name("POINTS")
+        ->check(CLI::Range(0.0, 100.0))
+        ->capture_default_str();
+    app.add_option("--cost", cost_, "What shall be least: bits (read by layers) or energy (of multiplications)")
+        ->type_name("COST")
+        ->capture_default_str();
+    app.add_option("--limit", limit_, "Measure on the first N images only; 0: all")
+        ->type_name("N")
+        ->check(IsCount())
+        ->capture_default_str();
+    data_.Declare(app);
+    calibration_.Declare(app);
+    const auto output = app.add_option_group("Output");
+    output->add_option("--out", recipe_, "The recipe of the choice, for --quantise")->type_name("FILE.yaml");
+    output->add_option("--json", json_, "The trade-off curve as JSON; - is standard output")->type_name("FILE");
+    app.footer(
+        "Example:\n  kiln mixed-precision models/demo_fashion_mnist.onnx --formats int8,int6,int4 --out mixed.yaml \\\n"
+        "    --data /usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz");
+  }
+
+  Status Run(Context& context) override {
+    KILN_ASSIGN_OR_RETURN(options_.cost, FindCost(cost_));
+    KILN_ASSIGN_OR_RETURN(const ImageSettings settings, data_.Settings());
+    if (settings.path.empty()) {
+      return ErrorAt("", "--data", "no images are named", "give --data FILE, with labels");
+    }
+    for (const std::string& path : {json_, recipe_}) KILN_RETURN_IF_ERROR(CheckOutput(path));
+    KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetwork(model_));
+    KILN_ASSIGN_OR_RETURN(const Images images, OpenImages(settings, network));
+    if (!images.set->has_labels()) {
+      return ErrorAt(images.set->source(), "", "has no labels, so that no accuracy can be measured", "name --labels");
+    }
+    const int64_t count = limit_ > 0 ? std::min(limit_, images.size()) : images.size();
+    const ImageSettings own = calibration_.Settings(settings);
+    std::optional<Images> others;
+    if (!own.path.empty()) {
+      KILN_ASSIGN_OR_RETURN(others, OpenImages(own, network));
+    }
+    const Images& calibrated_on = others.has_value() ? *others : images;
+    const int64_t wanted = calibration_.images() > 0 ? calibration_.images() : Recipe().calibration_images;
+    const Tensor calibration = calibrated_on.converter.MakeBatch(0, std::min(wanted, calibrated_on.size()));
+    const Tensor evaluation = images.converter.MakeBatch(0, count);
+    const auto labels = std::span(images.set->labels()).first(static_cast<size_t>(count));
+    KILN_ASSIGN_OR_RETURN(const Graph laid_out, LayOut(network));
+    KILN_ASSIGN_OR_RETURN(const MixedPrecision found,
+                          SearchMixedPrecision(laid_out, std::span(&calibration, 1), std::span(&evaluation, 1),
+                                               TopOne(std::vector<int32_t>(labels.begin(), labels.end())), options_));
+    Print(found, count, context);
+    if (!json_.empty() && json_ != "-") KILN_RETURN_IF_ERROR(WriteOutput(json_, ToJson(found, options_)));
+    if (!recipe_.empty()) {
+      const std::string comment =
+          fmt::format("Found by kiln mixed-precision for {}: {:.2f} % of {} images, fp32 {:.2f} %.", network.source(),
+                      found.choice().merit, count, found.fp32_merit);
+      KILN_RETURN_IF_ERROR(WriteOutput(recipe_, PrintRecipe(found.recipe, comment)));
+      if (json_ != "-") context.out << "\nrecipe  " << recipe_ << '\n';
+    }
+    return OkStatus();
+  }
+
+ private:
+  void Print(const MixedPrecision& found, int64_t count, Context& context) const {
+    if (json_ == "-") {
+      context.out << ToJson(found, options_);
+      return;
+    }
+    context.out << fmt::format("{} images, simulated; cost in {}\n", count, cost_ == "bits" ? "bits" : "picojoules");
+    for (size_t i = 0; i < options_.candidates.size(); ++i) {
+      context.out << fmt::format("  {}: {}\n", static_cast<char>('a' + std::min<size_t>(i, 25)),
+                                 options_.candidates[i]);
+    }
+    context.out << '\n' << found.Report();
+  }
+
+  std::string model_, json_, recipe_;
+  std::string cost_ = "bits";
+  int64_t limit_ = 500;
+  MixedPrecisionOptions options_;
+  DataArguments data_;
+  CalibrationArguments calibration_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeMixedPrecisionCommand() { return std::make_unique<MixedPrecisionCommand>(); }
+
+}  // namespace kiln::cli
