@@ -88,23 +88,64 @@ Axis Spread(double low, double high, double from, double to) {
 
 struct Point {
   double bits, merit;
-  std::string_view name;
+  std::string name;
 };
 
-std::string Picture(const AccuracyTable& table) {
+// Names beside their points, moved up or down until they cover neither each other nor a point.
+class Labels {
+ public:
+  void Block(double x, double y) { taken_.push_back({x - 5, x + 5, y}); }
+  // The height for a name of that width that begins at x, as near to y as can be.
+  double Place(double x, double width, double y, double top, double bottom) {
+    for (int step = 0; step < 40; ++step) {
+      const double at = y + (step % 2 == 0 ? 1 : -1) * ((step + 1) / 2) * kLine;
+      if (at < top || at > bottom || Covered(x, x + width, at)) continue;
+      y = at;
+      break;
+    }
+    taken_.push_back({x, x + width, y});
+    return y;
+  }
+
+ private:
+  struct Box {
+    double left, right, y;
+  };
+  static constexpr double kLine = 12;
+  bool Covered(double left, double right, double y) const {
+    return std::any_of(taken_.begin(), taken_.end(), [&](const Box& box) {
+      return left < box.right && right > box.left && std::fabs(y - box.y) < kLine - 0.5;
+    });
+  }
+  std::vector<Box> taken_;
+};
+
+// Accuracies and decibels far below the best would press all others into one line: what lies this much lower stands at
+// the lower edge with its figure.
+constexpr double kDepth = 40;
+
+std::vector<Point> PointsOf(const AccuracyTable& table) {
   std::vector<Point> points;
   for (const Row& row : table.rows) {
-    if (const auto merit = MeritOf(row); merit && std::isfinite(*merit))
-      points.push_back({row.bits(), *merit, row.format});
+    const std::optional<double> merit = MeritOf(row);
+    if (merit && std::isfinite(*merit)) points.push_back({std::clamp(row.bits(), 1.0, 32.0), *merit, row.format});
   }
-  if (points.size() < 2) return "";
-  constexpr double kWidth = 1072, kHeight = 420, kLeft = 64, kRight = 24, kTop = 16, kBottom = 44;
-  const auto by_merit = [](const Point& a, const Point& b) { return a.merit < b.merit; };
-  const auto [least, most] = std::minmax_element(points.begin(), points.end(), by_merit);
-  // Bits on a logarithmic axis: 1 to 32 is what matters, and the few low ones most.
-  const Axis x{0, 5, kLeft, kWidth - kRight};
-  const Axis y = Spread(least->merit, most->merit, kHeight - kBottom, kTop);
-  std::string out = fmt::format(R"(<svg viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img">)", kWidth, kHeight);
+  double most = 0;
+  for (const Point& point : points) most = std::max(most, point.merit);
+  for (Point& point : points) {
+    if (point.merit >= most - kDepth) continue;
+    point.name += fmt::format(" ({:.1f})", point.merit);
+    point.merit = most - kDepth;
+  }
+  std::sort(points.begin(), points.end(),
+            [](const Point& a, const Point& b) { return a.bits != b.bits ? a.bits < b.bits : a.merit > b.merit; });
+  return points;
+}
+
+constexpr double kWidth = 1072, kHeight = 420, kLeft = 64, kRight = 24, kTop = 16, kBottom = 44;
+
+std::string Scales(const Axis& x, const Axis& y) {
+  std::string out;
   for (double mark = y.low; mark <= y.high + 1e-9; mark += MarkStep(y.high - y.low)) {
     out += fmt::format(R"(<line class="axis" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/>)", kLeft, kWidth - kRight,
                        y.At(mark), y.At(mark));
@@ -115,24 +156,33 @@ std::string Picture(const AccuracyTable& table) {
     out += fmt::format(R"(<text class="faint" x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", x.At(std::log2(bits)),
                        kHeight - kBottom + 20, bits);
   }
-  out +=
-      fmt::format(R"(<text class="faint" x="{}" y="{}" text-anchor="middle">bits of an operand, mean of activations )"
-                  R"(and weights</text>)",
-                  (kLeft + kWidth - kRight) / 2, kHeight - 6);
-  // Names stand right of their points, and below one another where points crowd.
-  std::sort(points.begin(), points.end(),
-            [](const Point& a, const Point& b) { return a.bits != b.bits ? a.bits < b.bits : a.merit > b.merit; });
-  double last_x = -1e9, last_y = -1e9;
+  return out + fmt::format(R"(<text class="faint" x="{}" y="{}" text-anchor="middle">bits of an operand, mean of )"
+                           R"(activations and weights</text>)",
+                           (kLeft + kWidth - kRight) / 2, kHeight - 6);
+}
+
+std::string Picture(const AccuracyTable& table) {
+  const std::vector<Point> points = PointsOf(table);
+  if (points.size() < 2) return "";
+  const auto by_merit = [](const Point& a, const Point& b) { return a.merit < b.merit; };
+  const auto [least, most] = std::minmax_element(points.begin(), points.end(), by_merit);
+  const Axis x{0, 5, kLeft, kWidth - kRight};  // the logarithm of 1 to 32
+  const Axis y = Spread(least->merit, most->merit, kHeight - kBottom, kTop);
+  std::string out = fmt::format(R"(<svg viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img">)", kWidth, kHeight);
+  out += Scales(x, y);
+  Labels labels;
+  for (const Point& point : points) labels.Block(x.At(std::log2(point.bits)), y.At(point.merit));
   for (const Point& point : points) {
-    const double px = x.At(std::log2(std::clamp(point.bits, 1.0, 32.0))), py = y.At(point.merit);
-    double label = py + 4;
-    if (px - last_x < 90 && std::fabs(label - last_y) < 13) label = last_y + 13;
-    const bool at_end = px > kWidth - kRight - 100;
+    const double px = x.At(std::log2(point.bits)), py = y.At(point.merit);
+    const double width = 6.5 * static_cast<double>(Width(point.name));
+    const double begin = px + 12 + width > kWidth ? px - 12 - width : px + 12;
+    const double label = labels.Place(begin, width, py, kTop, kHeight - kBottom);
+    if (label != py) {
+      out += fmt::format(R"(<line class="axis" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>)", px, py,
+                         begin < px ? begin + width : begin, label);
+    }
     out += fmt::format(R"(<circle class="u0" cx="{:.1f}" cy="{:.1f}" r="4"/>)", px, py);
-    out += fmt::format(R"(<text class="faint" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>)",
-                       at_end ? px - 8 : px + 8, label, at_end ? "end" : "start", EscapeHtml(point.name));
-    last_x = px;
-    last_y = label;
+    out += fmt::format(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", begin, label + 4, EscapeHtml(point.name));
   }
   return out + "</svg>";
 }
