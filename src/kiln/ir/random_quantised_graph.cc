@@ -55,7 +55,7 @@ class Builder {
     return node->result();
   }
   Value* Constant(Tensor tensor) { return graph_.AddConstant("c" + std::to_string(count_++), std::move(tensor)); }
-  Value* Ints(std::vector<int64_t> values) {
+  Value* Ints(const std::vector<int64_t>& values) {
     const Shape shape{static_cast<int64_t>(values.size())};
     return Constant(Tensor::Of<int64_t>(shape, values));
   }
