@@ -98,7 +98,8 @@ class Labels {
   // The height for a name of that width that begins at x, as near to y as can be.
   double Place(double x, double width, double y, double top, double bottom) {
     for (int step = 0; step < 40; ++step) {
-      const double at = y + (step % 2 == 0 ? 1 : -1) * ((step + 1) / 2) * kLine;
+      const int lines = (step + 1) / 2;  // 0, 1 up, 1 down, 2 up, ...
+      const double at = y + (step % 2 == 0 ? lines : -lines) * kLine;
       if (at < top || at > bottom || Covered(x, x + width, at)) continue;
       y = at;
       break;
