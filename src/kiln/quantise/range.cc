@@ -144,6 +144,28 @@ double BestScaleForCodes(const Points& points, float scale, const Format& format
   return squares > 0 ? products / squares : 0;
 }
 
+// Keeps the range of least squared error of those it is shown, beginning with the full one. Ties go to the earlier one.
+class LeastError {
+ public:
+  LeastError(const Points& points, const ValueRange& full, const QuantType& type)
+      : points_(points), type_(type), best_(full), least_(SquaredError(points, full, type)) {}
+  void Consider(const ValueRange& range) {
+    if (range.low == 0 && range.high == 0) return;
+    const double error = SquaredError(points_, range, type_);
+    if (error < least_) {
+      least_ = error;
+      best_ = range;
+    }
+  }
+  const ValueRange& best() const { return best_; }
+
+ private:
+  const Points& points_;
+  const QuantType& type_;
+  ValueRange best_;
+  double least_;
+};
+
 // For formats other than whole integers, which have one degree of freedom, the scale.
 ValueRange LeastSquaredErrorOfScale(const Histogram& h, const QuantType& type) {
   const Points points = PointsOf(h);
@@ -151,66 +173,47 @@ ValueRange LeastSquaredErrorOfScale(const Histogram& h, const QuantType& type) {
   const ValueLimits limits = LimitsOf(type.format);
   // Ends of the range that `factor` times the full one would have.
   const auto scaled = [&](double factor) { return ValueRange{full.low * factor, full.high * factor}; };
-  ValueRange best = full;
-  double least = SquaredError(points, full, type);
-  const auto consider = [&](const ValueRange& range) {
-    if (range.low == 0 && range.high == 0) return;
-    const double error = SquaredError(points, range, type);
-    if (error < least) {
-      least = error;
-      best = range;
-    }
-  };
+  LeastError search(points, full, type);
   constexpr int kStepsPerOctave = 4, kOctavesDown = 5;
   // Upwards until the full range meets 1, where every format is fine that is fine anywhere.
   const double octaves_up = std::log2(std::max({limits.high, -limits.low, 1.0}));
   const int up = static_cast<int>(std::ceil(std::min(octaves_up, 32.0) * kStepsPerOctave));
   for (int k = -kOctavesDown * kStepsPerOctave; k <= up; ++k) {
-    if (k != 0) consider(scaled(std::exp2(static_cast<double>(k) / kStepsPerOctave)));
+    if (k != 0) search.Consider(scaled(std::exp2(static_cast<double>(k) / kStepsPerOctave)));
   }
   // The rule of Lloyd's algorithm: codes for the scale, scale for the codes.
   for (int round = 0; round < 3; ++round) {
-    const float scale = ChooseScale(best.low, best.high, type).scale;
+    const float scale = ChooseScale(search.best().low, search.best().high, type).scale;
     const double better = BestScaleForCodes(points, scale, type.format);
     if (better <= 0) break;
-    consider({full.low < 0 ? limits.low * better : 0, full.high > 0 ? limits.high * better : 0});
+    search.Consider({full.low < 0 ? limits.low * better : 0, full.high > 0 ? limits.high * better : 0});
   }
-  return best;
+  return search.best();
 }
 
 ValueRange LeastSquaredError(const Histogram& h, const QuantType& type) {
   if (!type.format.is_whole()) return LeastSquaredErrorOfScale(h, type);
   const Points points = PointsOf(h);
   const ValueRange full = FullRange(h);
-  ValueRange best = full;
-  double least = SquaredError(points, full, type);
-  const auto consider = [&](const ValueRange& range) {
-    if (range.low == 0 && range.high == 0) return;
-    const double error = SquaredError(points, range, type);
-    // Ties go to the earlier candidate, the wider one.
-    if (error < least) {
-      least = error;
-      best = range;
-    }
-  };
+  LeastError search(points, full, type);  // the wider ranges come first
   const auto share = [](int k) { return static_cast<double>(k) / kSearchSteps; };
   if (type.symmetric) {
     const double limit = std::max(-full.low, full.high);
     for (int k = kSearchSteps - 1; k > 0; --k) {
-      consider({std::max(full.low, -limit * share(k)), std::min(full.high, limit * share(k))});
+      search.Consider({std::max(full.low, -limit * share(k)), std::min(full.high, limit * share(k))});
     }
-    return best;
+    return search.best();
   }
   // Both ends together first, then each end with the other held, twice.
-  for (int k = kSearchSteps - 1; k > 0; --k) consider({full.low * share(k), full.high * share(k)});
-  if (full.low == 0 || full.high == 0) return best;
+  for (int k = kSearchSteps - 1; k > 0; --k) search.Consider({full.low * share(k), full.high * share(k)});
+  if (full.low == 0 || full.high == 0) return search.best();
   for (int round = 0; round < 2; ++round) {
-    const double low = best.low;
-    for (int k = kSearchSteps; k > 0; --k) consider({low, full.high * share(k)});
-    const double high = best.high;
-    for (int k = kSearchSteps; k > 0; --k) consider({full.low * share(k), high});
+    const double low = search.best().low;
+    for (int k = kSearchSteps; k > 0; --k) search.Consider({low, full.high * share(k)});
+    const double high = search.best().high;
+    for (int k = kSearchSteps; k > 0; --k) search.Consider({full.low * share(k), high});
   }
-  return best;
+  return search.best();
 }
 
 // Kullback-Leibler divergence between the first `kept` bins, all counts beyond added to the last of them, and the same
