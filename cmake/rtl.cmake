@@ -1,0 +1,103 @@
+# How the RTL is tested: models of rtl/ modules made by Verilator, GoogleTest programs that drive them, and a lint and an
+# elaboration test of every module.
+#
+#   kiln_rtl_model(small_fifo TOP kiln_fifo PARAMETERS WIDTH=8 DEPTH=3)        header Vsmall_fifo.h, class Vsmall_fifo
+#   kiln_rtl_test(kiln_fifo TEST kiln_fifo_test.cc MODELS small_fifo ...)      program rtl_kiln_fifo_test
+#
+# Modules are found by their name (file name = module name); packages by rtl/packages.f, in its order.
+
+find_program(VERILATOR_PROGRAM verilator REQUIRED)
+find_program(YOSYS_PROGRAM yosys REQUIRED)
+find_program(MAKE_PROGRAM make REQUIRED)
+# clang 19 makes models that run 3 to 6 times as fast as g++ 12's; their objects link with g++'s.
+find_program(RTL_CXX_COMPILER clang++-19 REQUIRED)
+execute_process(COMMAND ${VERILATOR_PROGRAM} --getenv VERILATOR_ROOT OUTPUT_VARIABLE VERILATOR_ROOT
+  OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+
+set(KILN_RTL ${PROJECT_SOURCE_DIR}/rtl)
+file(GLOB_RECURSE KILN_RTL_FILES CONFIGURE_DEPENDS ${KILN_RTL}/*.sv)
+set(KILN_RTL_MODULES ${KILN_RTL_FILES})
+list(FILTER KILN_RTL_MODULES EXCLUDE REGEX "_pkg\\.sv$")
+set(KILN_RTL_FOLDERS ${KILN_RTL_FILES})
+list(TRANSFORM KILN_RTL_FOLDERS REPLACE "/[^/]*$" "")
+list(REMOVE_DUPLICATES KILN_RTL_FOLDERS)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${KILN_RTL}/packages.f)
+file(STRINGS ${KILN_RTL}/packages.f KILN_RTL_PACKAGES REGEX "^[^#]")
+list(TRANSFORM KILN_RTL_PACKAGES PREPEND ${KILN_RTL}/)
+
+# What every run of Verilator gets: warnings are errors, and the few waivers stand with their reasons in rtl/waivers.vlt.
+set(KILN_VERILATOR_SOURCES ${KILN_RTL}/waivers.vlt ${KILN_RTL_PACKAGES})
+set(KILN_VERILATOR_FLAGS -Wall)
+foreach(folder IN LISTS KILN_RTL_FOLDERS)
+  list(APPEND KILN_VERILATOR_FLAGS -y ${folder})
+endforeach()
+
+# The run-time library of all models. No sanitiser: it is not our code, and the models have none either.
+add_library(kiln_verilated STATIC ${VERILATOR_ROOT}/include/verilated.cpp ${VERILATOR_ROOT}/include/verilated_threads.cpp)
+target_include_directories(kiln_verilated SYSTEM PUBLIC ${VERILATOR_ROOT}/include ${VERILATOR_ROOT}/include/vltstd)
+target_compile_definitions(kiln_verilated PUBLIC VERILATOR=1 VM_COVERAGE=0 VM_SC=0 VM_TRACE=0 VM_TRACE_FST=0 VM_TRACE_VCD=0)
+target_compile_options(kiln_verilated PRIVATE -w)
+target_compile_features(kiln_verilated PUBLIC cxx_std_17)
+find_package(Threads REQUIRED)
+target_link_libraries(kiln_verilated PUBLIC Threads::Threads atomic)
+
+# kiln_rtl_model(NAME TOP module [PARAMETERS A=1 ...] [SOURCES file...] [FLAGS flag...]): the library rtl_model_NAME with the
+# class VNAME in VNAME.h. SOURCES are files that are not found by a module's name (benches of a test), FLAGS go to Verilator.
+# Assertions and the AXI checkers are on; registers without a reset start at random (Simulation of tests/rtl/support.h).
+function(kiln_rtl_model name)
+  cmake_parse_arguments(ARG "" "TOP" "PARAMETERS;SOURCES;FLAGS" ${ARGN})
+  set(folder ${CMAKE_BINARY_DIR}/rtl/${name})
+  set(archive ${folder}/V${name}__ALL.a)
+  list(TRANSFORM ARG_PARAMETERS PREPEND -G)
+  list(TRANSFORM ARG_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]")
+  set(top_file ${KILN_RTL_MODULES} ${ARG_SOURCES})
+  list(FILTER top_file INCLUDE REGEX "/${ARG_TOP}\\.sv$")
+  if(NOT top_file)
+    message(FATAL_ERROR "kiln_rtl_model(${name}): no file ${ARG_TOP}.sv in rtl/ or among SOURCES")
+  endif()
+  list(APPEND ARG_SOURCES ${top_file})
+  list(REMOVE_DUPLICATES ARG_SOURCES)
+  add_custom_command(OUTPUT ${archive}
+    COMMAND ${VERILATOR_PROGRAM} --cc ${KILN_VERILATOR_FLAGS} --assert -DKILN_AXI_CHECKER -O3 --x-assign unique --x-initial unique
+      --Mdir ${folder} --prefix V${name} --top-module ${ARG_TOP} ${ARG_PARAMETERS} ${ARG_FLAGS}
+      ${KILN_VERILATOR_SOURCES} ${ARG_SOURCES}
+    COMMAND sed -e "s|^[^:]*:|${archive}:|" ${folder}/V${name}__ver.d > ${folder}/depends.d
+    COMMAND ${MAKE_PROGRAM} -s --no-print-directory -C ${folder} -f V${name}.mk V${name}__ALL.a
+      "CXX=${CMAKE_CXX_COMPILER_LAUNCHER} ${RTL_CXX_COMPILER}" LINK=${RTL_CXX_COMPILER} OPT_FAST=-O2 OPT_SLOW=-O1 CFG_CXXFLAGS_PCH=
+    DEPENDS ${KILN_VERILATOR_SOURCES} ${ARG_SOURCES} DEPFILE ${folder}/depends.d
+    COMMENT "Verilating ${name} (${ARG_TOP})" VERBATIM)
+  add_custom_target(rtl_model_${name}_archive DEPENDS ${archive})
+  add_library(rtl_model_${name} INTERFACE)
+  add_dependencies(rtl_model_${name} rtl_model_${name}_archive)
+  target_include_directories(rtl_model_${name} SYSTEM INTERFACE ${folder})
+  target_link_libraries(rtl_model_${name} INTERFACE ${archive} kiln_verilated)
+endfunction()
+
+# kiln_rtl_test(NAME TEST file... MODELS model... [LINK library...]): the GoogleTest program rtl_NAME_test.
+function(kiln_rtl_test name)
+  cmake_parse_arguments(ARG "" "" "TEST;MODELS;LINK" ${ARGN})
+  add_executable(rtl_${name}_test ${ARG_TEST})
+  list(TRANSFORM ARG_MODELS PREPEND rtl_model_)
+  target_link_libraries(rtl_${name}_test PRIVATE ${ARG_LINK} ${ARG_MODELS} kiln_support kiln_test_support kiln_settings
+    GTest::gmock GTest::gtest_main)
+  target_include_directories(rtl_${name}_test PRIVATE ${PROJECT_SOURCE_DIR})
+  gtest_discover_tests(rtl_${name}_test TEST_PREFIX rtl. DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 600
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+endfunction()
+
+# Every module by itself, with its default parameters: Verilator's lint without a warning, and Yosys' elaboration without a
+# problem (`check`) and without a name that it had to make up.
+function(kiln_rtl_check_modules)
+  list(JOIN KILN_RTL_PACKAGES " " packages)
+  list(TRANSFORM KILN_RTL_FOLDERS PREPEND "-libdir " OUTPUT_VARIABLE folders)
+  list(JOIN folders " " folders)
+  foreach(file IN LISTS KILN_RTL_MODULES)
+    get_filename_component(module ${file} NAME_WE)
+    add_test(NAME rtl.lint.${module} COMMAND ${VERILATOR_PROGRAM} --lint-only --assert ${KILN_VERILATOR_FLAGS}
+      --top-module ${module} ${KILN_VERILATOR_SOURCES} ${file})
+    add_test(NAME rtl.yosys.${module} COMMAND ${YOSYS_PROGRAM} -q -p
+      "read_verilog -sv ${packages} ${file}; hierarchy -check ${folders} -top ${module}; proc; check -assert")
+    set_tests_properties(rtl.lint.${module} PROPERTIES TIMEOUT 120)
+    set_tests_properties(rtl.yosys.${module} PROPERTIES TIMEOUT 300 FAIL_REGULAR_EXPRESSION "implicitly declared;ERROR")
+  endforeach()
+endfunction()

@@ -1,0 +1,1 @@
+# The packages of rtl/, each after those it uses. Verilator and Yosys read them before any module.

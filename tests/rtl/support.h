@@ -1,0 +1,188 @@
+// How a GoogleTest program drives a Verilated module.
+//
+// A cycle has two halves. In the first the test sets inputs, calls Settle() and reads outputs that follow
+// combinationally (a ready that depends on a valid); handshakes are decided by what it reads then. Step() is the clock
+// edge that ends the cycle. So "an event at T" of the RTL's documentation is what a test reads between step T and step
+// T+1.
+#ifndef KILN_TESTS_RTL_SUPPORT_H_
+#define KILN_TESTS_RTL_SUPPORT_H_
+
+#include <gtest/gtest.h>
+#include <verilated.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "kiln/support/random.h"
+
+namespace kiln::rtl {
+
+// A model, its clock and its time. Registers and memories without a reset begin with random bits of the seed. A failed
+// assertion in the RTL ($error, an AXI checker's complaint) fails the test, unless TakeError() has asked for it.
+template <typename Model>
+class Simulation {
+ public:
+  explicit Simulation(uint64_t seed = 1) : context_(std::make_unique<VerilatedContext>()) {
+    context_->randReset(2);
+    context_->randSeed(static_cast<int>(seed % 0x7fffffff) + 1);
+    context_->fatalOnError(false);
+    context_->assertOn(true);
+    model_ = std::make_unique<Model>(context_.get());
+    model_->clock = 0;
+    if constexpr (kHasReset) {
+      model_->reset = 0;
+    }
+  }
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+  ~Simulation() {
+    EXPECT_FALSE(context_->gotError()) << "an assertion of the RTL failed; its message is in the output";
+    model_->final();
+  }
+
+  Model* operator->() { return model_.get(); }
+  Model& operator*() { return *model_; }
+
+  // Cycles since the reset ended.
+  uint64_t Cycle() const { return cycle_; }
+
+  // Three cycles of reset. Inputs must have been set: a valid may be high, but nothing is accepted.
+  void Reset() {
+    model_->reset = 1;
+    for (int i = 0; i < 3; ++i) {
+      Settle();
+      Step();
+    }
+    model_->reset = 0;
+    Settle();
+    cycle_ = 0;
+  }
+
+  // Lets combinational logic follow the inputs.
+  void Settle() { model_->eval(); }
+
+  // The rising clock edge that ends the cycle, and the falling one. Outputs are those of the next cycle, with the
+  // inputs of this one; after changing inputs Settle() again.
+  void Step() {
+    model_->clock = 1;
+    model_->eval();
+    context_->timeInc(1);
+    model_->clock = 0;
+    model_->eval();
+    context_->timeInc(1);
+    ++cycle_;
+  }
+
+  // Whether an assertion has failed since the last call; forgets it.
+  bool TakeError() {
+    const bool error = context_->gotError();
+    context_->gotError(false);
+    context_->gotFinish(false);
+    context_->errorCount(0);
+    return error;
+  }
+
+ private:
+  template <typename M, typename = void>
+  struct Resets : std::false_type {};
+  template <typename M>
+  struct Resets<M, std::void_t<decltype(std::declval<M&>().reset)>> : std::true_type {};
+  static constexpr bool kHasReset = Resets<Model>::value;
+
+  std::unique_ptr<VerilatedContext> context_;
+  std::unique_ptr<Model> model_;
+  uint64_t cycle_ = 0;
+};
+
+// A port of any width as bytes, least significant first. Verilator keeps a port in 1, 2, 4, 8 or a multiple of 4 bytes,
+// bits above its width zero; `bytes` may not exceed that.
+template <typename Port>
+std::vector<uint8_t> GetBytes(const Port& port, size_t bytes) {
+  static_assert(std::is_trivially_copyable_v<Port>);
+  EXPECT_LE(bytes, sizeof port);
+  std::vector<uint8_t> result(bytes);
+  std::memcpy(result.data(), &port, std::min(bytes, sizeof port));
+  return result;
+}
+
+// Sets a port's lowest bytes, and the others to zero.
+template <typename Port>
+void SetBytes(Port& port, const std::vector<uint8_t>& bytes) {
+  static_assert(std::is_trivially_copyable_v<Port>);
+  EXPECT_LE(bytes.size(), sizeof port);
+  std::memset(static_cast<void*>(&port), 0, sizeof port);
+  std::memcpy(static_cast<void*>(&port), bytes.data(), std::min(bytes.size(), sizeof port));
+}
+
+// When one side of a handshake holds back: in each cycle with the given probability, or (kBursts) in stretches of
+// random length, which fill and drain queues where single stalls do not.
+class Stalls {
+ public:
+  enum class Kind { kSingle, kBursts };
+  explicit Stalls(uint64_t seed, double probability = 0, Kind kind = Kind::kSingle)
+      : random_(seed), probability_(probability), kind_(kind) {}
+
+  // Whether this cycle stalls; call once a cycle.
+  bool Next() {
+    if (kind_ == Kind::kSingle) {
+      return random_.Uniform() < probability_;
+    }
+    if (remaining_ == 0) {
+      stalled_ = random_.Uniform() < probability_;
+      remaining_ = 1 + random_.Below(20);
+    }
+    --remaining_;
+    return stalled_;
+  }
+
+ private:
+  Random random_;
+  double probability_;
+  Kind kind_;
+  bool stalled_ = false;
+  uint64_t remaining_ = 0;
+};
+
+// The sending side of a valid/ready handshake: offers its items in order, with stalls before each, and holds an item
+// until it is taken, as the rules of the handshake want.
+//   each cycle: Drive(); set valid = Valid(), payload = Item(); Settle(); Taken(ready); Step()
+template <typename T>
+class Source {
+ public:
+  explicit Source(Stalls stalls) : stalls_(std::move(stalls)) {}
+  void Push(T item) { items_.push_back(std::move(item)); }
+  bool Empty() const { return items_.empty(); }
+  // Decides whether an item is offered in this cycle.
+  void Drive() {
+    const bool stall = stalls_.Next();
+    valid_ = !items_.empty() && (valid_ || !stall);
+  }
+  bool Valid() const { return valid_; }
+  // The item that is offered; payload of a cycle that offers none is nobody's business.
+  const T& Item() const { return items_.front(); }
+  // Whether the item was handed over in this cycle.
+  bool Taken(bool ready) {
+    if (!valid_ || !ready) {
+      return false;
+    }
+    items_.pop_front();
+    valid_ = false;
+    return true;
+  }
+
+ private:
+  Stalls stalls_;
+  std::deque<T> items_;
+  bool valid_ = false;
+};
+
+}  // namespace kiln::rtl
+
+#endif  // KILN_TESTS_RTL_SUPPORT_H_
