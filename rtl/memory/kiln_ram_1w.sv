@@ -1,0 +1,30 @@
+// A memory with one write port and READS read ports, all synchronous. Maps to block memory (a copy for each read port).
+//   time       what is written in cycle t (write_enable) is read by addresses given in t+1 or later; the word at an address given in cycle t
+//              (read_enable) stands at read_data from t+1 on, until the cycle after the port's next read_enable
+//   addresses  below WORDS; a word that is written in the cycle in which it is read comes out as it was before
+module kiln_ram_1w #(
+    parameter int unsigned WIDTH = 8,  // bits of a word
+    parameter int unsigned WORDS = 1024,
+    parameter int unsigned READS = 1,  // read ports
+    localparam int unsigned ADDRESS_BITS = WORDS > 1 ? $clog2(WORDS) : 1  // derived, do not set
+) (
+    input  logic                          clock,
+    input  logic                          write_enable,
+    input  logic [      ADDRESS_BITS-1:0] write_address,
+    input  logic [             WIDTH-1:0] write_data,
+    input  logic [             READS-1:0] read_enable,
+    input  logic [READS*ADDRESS_BITS-1:0] read_address,
+    output logic [       READS*WIDTH-1:0] read_data
+);
+  logic [WIDTH-1:0] words[WORDS];
+
+  always_ff @(posedge clock) begin
+    if (write_enable) words[write_address] <= write_data;
+  end
+
+  for (genvar i = 0; i < READS; i++) begin : g_read
+    always_ff @(posedge clock) begin
+      if (read_enable[i]) read_data[i*WIDTH+:WIDTH] <= words[read_address[i*ADDRESS_BITS+:ADDRESS_BITS]];
+    end
+  end
+endmodule
