@@ -1,1 +1,2 @@
 # The packages of rtl/, each after those it uses. Verilator and Yosys read them before any module.
+systolic/kiln_systolic_pkg.sv

@@ -49,9 +49,6 @@
 //   y * output_row_step + x * output_column_step + ky * tap_row_step + kx * tap_column_step.
 package kiln_systolic_pkg;
 
-  // Whoever includes the package uses some of it.
-  // verilator lint_off UNUSEDPARAM
-
   localparam int WORD_BITS = 128;
   localparam int PAYLOAD_BITS = 112;
   localparam int ADDRESS_BITS = 40;
@@ -371,7 +368,7 @@ package kiln_systolic_pkg;
 
   // Weights in memory. For weight fetch. Row tile `tap` of group g for column tile c (of the whole instruction) begins
   // at
-  //   base + b * batch_stride + g * group_stride + c * column_tile_stride + tap * (bytes of a tile; strided: one tap only).
+  //   base + b * batch_stride + g * group_stride + c * column_tile_stride + tap * bytes of a tile (strided: one tap only).
   // Tiled: R rows of C codes, dense; depthwise: taps rows of C codes. Strided: element (k, n) lies row_stride * k +
   // column_stride * n further. The first column tile of a block is the one behind the last of the block before.
   localparam int WEIGHTS_WORDS = 3;
@@ -639,7 +636,5 @@ package kiln_systolic_pkg;
     logic [3:0] stage;
     stage_t value;
   } stage_write_t;
-
-  // verilator lint_on UNUSEDPARAM
 
 endpackage
