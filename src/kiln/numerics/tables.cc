@@ -128,6 +128,12 @@ void FormatTable::FindSteps() {
   }
 }
 
+std::vector<FormatTable::Step> FormatTable::Steps() const {
+  std::vector<Step> steps;
+  for (size_t i = 0; i < step_keys_.size(); ++i) steps.push_back({step_keys_[i], step_codes_[i]});
+  return steps;
+}
+
 void FormatTable::FillBuckets() {
   constexpr int kLeastShift = 16;
   const auto crowded = [&](int shift) {  // the first step stands at 0 and is no change

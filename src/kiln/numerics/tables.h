@@ -34,6 +34,15 @@ class FormatTable {
   uint32_t Encode(float value, uint32_t random = 0) const;
   float Round(float value, uint32_t random = 0) const { return Decode(Encode(value, random)); }
 
+  // Where the code of an fp32 number changes, for monotone formats of at most 16 bits whose fields are not those of a
+  // wider IEEE 754 format; else empty. Step i holds the code of all numbers whose keys reach from its key to the next
+  // step's. The key of a number with bits b is ~b when its sign bit is set and b | 0x80000000 when it is not; NaNs stand
+  // at both ends. The first key is 0.
+  struct Step {
+    uint32_t key, code;
+  };
+  std::vector<Step> Steps() const;
+
   // Codes in memory as codec.h lays them out, format().bytes() each. Ranges must not overlap.
   // Stochastic rounding: element i draws MixBits(seed + i) >> 32 (support/random.h).
   void DecodeCodes(const void* codes, int64_t count, float* values) const;

@@ -1,0 +1,149 @@
+// Number formats as parameters.
+//
+// A format is ONE constant, its descriptor: a header of 128 bits and, for a format that is a list of values, the list.
+// The compiler prints descriptors (src/kiln/hardware/rtl_format.h); kiln_named_formats_pkg holds those of the named
+// formats. Modules take them as `parameter kiln_format_pkg::format_t FORMAT` and size their ports with
+// kiln_format_pkg::bits(FORMAT).
+//
+//   header bits   field
+//     3:0         kind: KIND_INTEGER, KIND_FLOAT, KIND_POSIT, KIND_TABLE
+//    11:4         bits of a code, 1 to 32
+//    15:12        signed (1) or unsigned (0)
+//    23:16        exponent bits: of a float; es of a posit
+//    31:24        fraction bits: of a float; binary places of an integer
+//    47:32        bias of a float's exponent field, two's complement
+//    51:48        specials of a float: SPECIALS_NONE, _IEEE, _NAN_ONLY, _FNUZ
+//    55:52        what a float's exponent field 0 means: LOW_SUBNORMAL, LOW_ZERO, LOW_NORMAL
+//    59:56        narrow: a signed integer without its least code
+//    63:60        rounding: ROUND_NEAREST_EVEN, _NEAREST_AWAY, _TOWARD_ZERO, _DOWN, _STOCHASTIC
+//    67:64        overflow: OVERFLOW_SATURATE, _WRAP, _INFINITY
+//    75:68        significand bits: the most that a value needs, the leading one counted
+//    83:76        bits of a two's complement exponent that is right for the leading one of every value
+//    91:84        bits of a two's complement integer that holds every value (integers: every code) in an integer
+//                 sum; 0 where values are no such integers
+//   103:92        steps of a table's encoding
+//   127:104       0
+// A table goes on with 2^bits values, 32 bits each, the fp32 value of every code, code 0 lowest; then its steps, 40 bits
+// each, which say where the code that an fp32 number gets changes (kiln_encode_table).
+//
+// Names and meanings are those of src/kiln/numerics/format.h.
+package kiln_format_pkg;
+
+  localparam int HEADER_BITS = 128;
+  localparam int VALUE_BITS = 32;
+  localparam int STEP_BITS = 40;
+  localparam int MOST_CODES = 256;  // of a table
+  localparam int MOST_STEPS = MOST_CODES + 2;  // NaNs stand at both ends
+  localparam int FORMAT_BITS = HEADER_BITS + MOST_CODES * VALUE_BITS + MOST_STEPS * STEP_BITS;
+
+  typedef logic [FORMAT_BITS-1:0] format_t;
+
+  localparam int KIND_INTEGER = 0;
+  localparam int KIND_FLOAT = 1;
+  localparam int KIND_POSIT = 2;
+  localparam int KIND_TABLE = 3;
+
+  localparam int SPECIALS_NONE = 0;
+  localparam int SPECIALS_IEEE = 1;
+  localparam int SPECIALS_NAN_ONLY = 2;
+  localparam int SPECIALS_FNUZ = 3;
+
+  localparam int LOW_SUBNORMAL = 0;
+  localparam int LOW_ZERO = 1;
+  localparam int LOW_NORMAL = 2;
+
+  localparam int ROUND_NEAREST_EVEN = 0;
+  localparam int ROUND_NEAREST_AWAY = 1;
+  localparam int ROUND_TOWARD_ZERO = 2;
+  localparam int ROUND_DOWN = 3;
+  localparam int ROUND_STOCHASTIC = 4;
+
+  localparam int OVERFLOW_SATURATE = 0;
+  localparam int OVERFLOW_WRAP = 1;
+  localparam int OVERFLOW_INFINITY = 2;
+
+  // The two formats that the machine needs whatever else it is built for: fp32, nearest even, and two's complement
+  // integers of 32 bits.
+  localparam format_t FP32 = FORMAT_BITS'(128'h9182_0001_007f_1708_1201);
+  localparam format_t INT32 = FORMAT_BITS'(128'h0200_61f0_0000_0000_0000_1200);
+
+  // What every NaN is that leaves an fp32 unit.
+  localparam logic [31:0] FP32_NAN = 32'h7fc0_0000;
+
+  // Each function reads its own field of the descriptor.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic int kind(input format_t format);
+    kind = 32'(format[3:0]);
+  endfunction
+  function automatic int bits(input format_t format);
+    bits = 32'(format[11:4]);
+  endfunction
+  function automatic bit is_signed(input format_t format);
+    is_signed = format[12];
+  endfunction
+  function automatic int exponent_bits(input format_t format);
+    exponent_bits = 32'(format[23:16]);
+  endfunction
+  function automatic int fraction_bits(input format_t format);
+    fraction_bits = 32'(format[31:24]);
+  endfunction
+  function automatic int bias(input format_t format);
+    bias = 32'(signed'(format[47:32]));
+  endfunction
+  function automatic int specials(input format_t format);
+    specials = 32'(format[51:48]);
+  endfunction
+  function automatic int low_exponent(input format_t format);
+    low_exponent = 32'(format[55:52]);
+  endfunction
+  function automatic bit is_narrow(input format_t format);
+    is_narrow = format[56];
+  endfunction
+  function automatic int rounding(input format_t format);
+    rounding = 32'(format[63:60]);
+  endfunction
+  function automatic int overflow(input format_t format);
+    overflow = 32'(format[67:64]);
+  endfunction
+  function automatic int significand_bits(input format_t format);
+    significand_bits = 32'(format[75:68]);
+  endfunction
+  function automatic int number_exponent_bits(input format_t format);
+    number_exponent_bits = 32'(format[83:76]);
+  endfunction
+  function automatic int integer_bits(input format_t format);
+    integer_bits = 32'(format[91:84]);
+  endfunction
+  function automatic int steps(input format_t format);
+    steps = 32'(format[103:92]);
+  endfunction
+
+  // The fp32 value of a code of a table.
+  function automatic logic [31:0] table_value(input format_t format, input int code);
+    table_value = format[HEADER_BITS+code*VALUE_BITS+:VALUE_BITS];
+  endfunction
+  // Step i of a table's encoding: the least key that belongs to it, and the code from there on.
+  function automatic logic [31:0] step_key(input format_t format, input int i);
+    step_key = format[HEADER_BITS+(VALUE_BITS<<bits(format))+i*STEP_BITS+:32];
+  endfunction
+  function automatic logic [7:0] step_code(input format_t format, input int i);
+    step_code = format[HEADER_BITS+(VALUE_BITS<<bits(format))+i*STEP_BITS+32+:8];
+  endfunction
+  // verilator lint_on UNUSEDSIGNAL
+
+  // The same of a table of whole numbers of at most 24 bits, as an integer.
+  function automatic int whole_value(input format_t format, input int code);
+    logic [31:0] value;
+    int magnitude;
+    value = table_value(format, code);
+    // 1.fraction * 2^(field - 127), as an integer of 24 bits that is shifted to its place.
+    magnitude = value[30:23] < 8'd127 ? 0 : 32'({1'b1, value[22:0]}) >> (8'd150 - value[30:23]);
+    whole_value = value[31] ? -magnitude : magnitude;
+  endfunction
+
+  // A signed integer format of any width up to 63, for what lies inside a unit; saturates.
+  function automatic format_t integer_format(input int width, input logic [3:0] round);
+    integer_format = FORMAT_BITS'({8'(width), 8'd7, 8'(width - 1), 4'd0, round, 44'd0, 4'd1, 8'(width), 4'd0});
+  endfunction
+
+endpackage

@@ -1,0 +1,34 @@
+// What a code counts in an integer sum: integer formats count by their codes (binary places are the business of whoever
+// scales the result), tables of whole numbers by their values.
+//
+//   time       combinational
+//   C++ twin   kiln::IntegerOperand (numerics/mac.h)
+module kiln_integer_operand #(
+    parameter  kiln_format_pkg::format_t FORMAT = kiln_format_pkg::INT32,
+    localparam int BITS = kiln_format_pkg::bits(FORMAT),
+    localparam int INTEGER_BITS = kiln_format_pkg::integer_bits(FORMAT)  // see kiln_format_pkg
+) (
+    input  logic        [        BITS-1:0] code,
+    output logic signed [INTEGER_BITS-1:0] value
+);
+
+  localparam int KIND = kiln_format_pkg::kind(FORMAT);
+
+  if (INTEGER_BITS == 0) begin : g_no_operand
+    $error("kiln_integer_operand: values of this format are no integers");
+  end
+
+  if (KIND == kiln_format_pkg::KIND_TABLE) begin : g_table
+    localparam int CODES = 1 << BITS;
+    logic [CODES*INTEGER_BITS-1:0] values;
+    for (genvar i = 0; i < CODES; i++) begin : g_value
+      assign values[i*INTEGER_BITS+:INTEGER_BITS] = INTEGER_BITS'(kiln_format_pkg::whole_value(FORMAT, i));
+    end
+    assign value = values[code*INTEGER_BITS+:INTEGER_BITS];
+  end else if (kiln_format_pkg::is_signed(FORMAT)) begin : g_signed
+    assign value = code;
+  end else begin : g_unsigned
+    assign value = {1'b0, code};
+  end
+
+endmodule

@@ -1,0 +1,216 @@
+#include "kiln/hardware/rtl_format.h"
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "fmt/format.h"
+#include "kiln/numerics/codec.h"
+#include "kiln/numerics/tables.h"
+#include "kiln/support/check.h"
+
+namespace kiln::hardware {
+namespace {
+
+// kiln_format_pkg::FORMAT_BITS.
+constexpr int kHeaderBits = 128, kValueBits = 32, kStepBits = 40;
+constexpr int kMostTableBits = 8;
+constexpr int kMostCodes = 1 << kMostTableBits;
+constexpr int kMostSteps = kMostCodes + 2;
+constexpr int kFormatBits = kHeaderBits + kMostCodes * kValueBits + kMostSteps * kStepBits;
+
+enum Kind : uint8_t { kInteger = 0, kFloat = 1, kPosit = 2, kTable = 3 };
+
+// A constant, grown from its lowest bits; fields are whole hexadecimal digits.
+class Digits {
+ public:
+  void Append(uint64_t value, int bits) {
+    KILN_CHECK(bits % 4 == 0);
+    for (int i = 0; i < bits; i += 4) digits_.push_back("0123456789abcdef"[(value >> i) & 15]);
+  }
+  // Highest digit first, without leading zeros.
+  std::string Text() const {
+    const size_t end = digits_.find_last_not_of('0');
+    std::string text = end == std::string::npos ? "0" : digits_.substr(0, end + 1);
+    std::reverse(text.begin(), text.end());
+    return text;
+  }
+  int bits() const { return static_cast<int>(digits_.size()) * 4; }
+
+ private:
+  std::string digits_;  // lowest first
+};
+
+// What the values of a format need when they stand as a significand and an exponent.
+struct Span {
+  int significand_bits = 1;
+  int64_t least_exponent = 0, greatest_exponent = 0;  // of the leading bits of values that are not zero
+
+  void Add(const Exact& x) {
+    if (!x.is_finite() || x.is_zero()) return;
+    significand_bits = std::max(significand_bits, 64 - std::countr_zero(x.significand));
+    least_exponent = std::min(least_exponent, x.exponent);
+    greatest_exponent = std::max(greatest_exponent, x.exponent);
+  }
+};
+
+Span SpanOf(const Format& format) {
+  Span span;
+  if (format.bits <= kMostTableBits) {
+    for (uint32_t code = 0; code <= CodeMask(format); ++code) span.Add(Decode(format, code));
+    return span;
+  }
+  for (const Exact& end : {LeastPositive(format), GreatestValue(format), LeastValue(format)}) span.Add(end);
+  switch (format.kind) {
+    case FormatKind::kInteger:
+      span.significand_bits = format.is_signed ? format.bits - 1 : format.bits;
+      break;
+    case FormatKind::kFloat:
+      span.significand_bits = format.fraction_bits + 1;
+      break;
+    default:
+      span.significand_bits = std::max(1, format.bits - 2 - format.exponent_bits);
+      break;
+  }
+  return span;
+}
+
+// Bits of a two's complement integer that holds both.
+int SignedBits(int64_t least, int64_t greatest) {
+  int bits = 1;
+  while (least < -(int64_t{1} << (bits - 1)) || greatest > (int64_t{1} << (bits - 1)) - 1) ++bits;
+  return bits;
+}
+
+// Bits of a two's complement integer for what a code counts in an integer sum; 0 where it cannot be in one.
+int IntegerBits(const Format& format, bool table) {
+  if (!table) return format.is_integer() ? format.bits + (format.is_signed ? 0 : 1) : 0;
+  int64_t greatest = 0;
+  for (uint32_t code = 0; code <= CodeMask(format); ++code) {
+    const float value = DecodeFloat(format, code);
+    if (!(std::fabs(value) <= 32767) || value != std::nearbyint(value)) return 0;  // as IsIntegerOperand has it
+    greatest = std::max<int64_t>(greatest, static_cast<int64_t>(std::fabs(value)));
+  }
+  return SignedBits(-greatest, greatest);
+}
+
+void AppendHeader(const Format& format, Kind kind, size_t steps, Digits* digits) {
+  const bool fields = kind != kTable;
+  const Span span = SpanOf(format);
+  digits->Append(kind, 4);
+  digits->Append(static_cast<uint64_t>(format.bits), 8);
+  digits->Append(fields && format.is_signed ? 1 : 0, 4);
+  digits->Append(fields ? static_cast<uint64_t>(format.exponent_bits) : 0, 8);
+  digits->Append(fields ? static_cast<uint64_t>(format.fraction_bits) : 0, 8);
+  digits->Append(fields ? static_cast<uint64_t>(format.bias) : 0, 16);
+  digits->Append(kind == kFloat ? static_cast<uint64_t>(format.specials) : 0, 4);
+  digits->Append(kind == kFloat ? static_cast<uint64_t>(format.low_exponent) : 0, 4);
+  digits->Append(fields && format.narrow ? 1 : 0, 4);
+  digits->Append(fields ? static_cast<uint64_t>(format.rounding) : 0, 4);
+  digits->Append(fields ? static_cast<uint64_t>(format.overflow) : 0, 4);
+  digits->Append(static_cast<uint64_t>(span.significand_bits), 8);
+  digits->Append(static_cast<uint64_t>(SignedBits(span.least_exponent, span.greatest_exponent)), 8);
+  digits->Append(static_cast<uint64_t>(IntegerBits(format, kind == kTable)), 8);
+  digits->Append(steps, 12);
+  digits->Append(0, kHeaderBits - digits->bits());
+}
+
+Kind KindOf(FormatKind kind) {
+  switch (kind) {
+    case FormatKind::kInteger:
+      return kInteger;
+    case FormatKind::kFloat:
+      return kFloat;
+    case FormatKind::kPosit:
+      return kPosit;
+    case FormatKind::kCodebook:
+      return kTable;
+  }
+  return kTable;
+}
+
+Digits DigitsOf(const Format& format, DescriptorStyle style) {
+  Digits digits;
+  const Kind kind = style == DescriptorStyle::kTable ? kTable : KindOf(format.kind);
+  if (kind != kTable) {
+    AppendHeader(format, kind, 0, &digits);
+    return digits;
+  }
+  KILN_CHECK(CanBeTable(format));
+  const FormatTable table(format);
+  const std::vector<FormatTable::Step> steps = table.Steps();
+  KILN_CHECK(!steps.empty() && steps.size() <= kMostSteps);
+  AppendHeader(format, kind, steps.size(), &digits);
+  for (const float value : table.values()) digits.Append(std::bit_cast<uint32_t>(value), kValueBits);
+  for (const FormatTable::Step& step : steps) {
+    digits.Append(step.key, 32);
+    digits.Append(step.code, kStepBits - 32);
+  }
+  return digits;
+}
+
+// A constant as an expression that may go on over lines.
+std::string Expression(const std::string& text) {
+  constexpr size_t kDigitsOfLine = 64;
+  if (text.size() <= kDigitsOfLine) return fmt::format("{}'h{}", kFormatBits, text);
+  // The first piece takes the rest of the width.
+  const size_t first = (text.size() - 1) % kDigitsOfLine + 1;
+  std::string expression =
+      fmt::format("{{\n    {}'h{}", kFormatBits - 4 * static_cast<int>(text.size() - first), text.substr(0, first));
+  for (size_t begin = first; begin < text.size(); begin += kDigitsOfLine) {
+    expression += fmt::format(",\n    {}'h{}", 4 * kDigitsOfLine, text.substr(begin, kDigitsOfLine));
+  }
+  return expression + "}";
+}
+
+}  // namespace
+
+bool CanBeTable(const Format& format) {
+  return format.bits <= kMostTableBits && format.rounding != Rounding::kStochastic &&
+         format.overflow != Overflow::kWrap;
+}
+
+std::string FormatDescriptor(const Format& format, DescriptorStyle style) {
+  return fmt::format("{}'h{}", kFormatBits, DigitsOf(format, style).Text());
+}
+
+std::string FormatConstantName(const Format& format) {
+  std::string name = format.name;
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? static_cast<char>(std::toupper(c)) : '_';
+  return name;
+}
+
+std::string NamedFormatsPackage() {
+  std::string text =
+      "// The named number formats. Written by kiln::hardware::NamedFormatsPackage (src/kiln/hardware/rtl_format.h) "
+      "from\n"
+      "// src/kiln/numerics/formats.def; a test compares.\n"
+      "package kiln_named_formats_pkg;\n\n"
+      "  // kiln_format_pkg::format_t, written out: Yosys knows no types of other packages inside a package.\n";
+  text += fmt::format("  typedef logic [{}:0] format_t;\n\n", kFormatBits - 1);
+  const std::vector<Format>& formats = AllFormats();
+  for (const Format& format : formats) {
+    text += fmt::format("  localparam format_t {} = {};\n", FormatConstantName(format),
+                        Expression(DigitsOf(format, DescriptorStyle::kFields).Text()));
+  }
+  text += fmt::format(
+      "\n  // By index, in the order above.\n"
+      "  localparam int COUNT = {};\n"
+      "  function automatic format_t format_of(input int index);\n"
+      "    case (index)\n",
+      formats.size());
+  for (size_t i = 0; i < formats.size(); ++i) {
+    text += fmt::format("      {}: format_of = {};\n", i, FormatConstantName(formats[i]));
+  }
+  text +=
+      "      default: format_of = FP32;\n"
+      "    endcase\n"
+      "  endfunction\n\n"
+      "endpackage\n";
+  return text;
+}
+
+}  // namespace kiln::hardware

@@ -1,0 +1,81 @@
+#include "kiln/hardware/rtl_format.h"
+
+#include <cstdint>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kiln/numerics/format.h"
+
+namespace kiln::hardware {
+namespace {
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// The digits of a descriptor's field, bits high to low.
+uint64_t Field(const std::string& descriptor, int high, int low) {
+  const std::string digits = descriptor.substr(descriptor.find('h') + 1);
+  uint64_t value = 0;
+  for (int bit = high - 3; bit >= low; bit -= 4) {
+    const auto place = static_cast<size_t>(bit / 4);
+    const std::string digit = place < digits.size() ? digits.substr(digits.size() - 1 - place, 1) : "0";
+    value = (value << 4) | std::stoul(digit, nullptr, 16);
+  }
+  return value;
+}
+
+TEST(RtlFormat, PackageOfNamedFormatsIsUpToDate) {
+  const std::string expected = NamedFormatsPackage();
+  const std::string made = testing::TempDir() + "kiln_named_formats_pkg.sv";
+  std::ofstream(made) << expected;
+  EXPECT_TRUE(ReadFile("rtl/arith/kiln_named_formats_pkg.sv") == expected)
+      << "rtl/arith/kiln_named_formats_pkg.sv is not what formats.def asks for; copy " << made << " there";
+}
+
+TEST(RtlFormat, HeaderHoldsTheFieldsOfAFloat) {
+  const std::string e4m3 = FormatDescriptor(*FindFormat("e4m3"));
+  EXPECT_EQ(Field(e4m3, 3, 0), 1u);    // float
+  EXPECT_EQ(Field(e4m3, 11, 4), 8u);   // bits
+  EXPECT_EQ(Field(e4m3, 15, 12), 1u);  // signed
+  EXPECT_EQ(Field(e4m3, 23, 16), 4u);  // exponent bits
+  EXPECT_EQ(Field(e4m3, 31, 24), 3u);  // fraction bits
+  EXPECT_EQ(Field(e4m3, 47, 32), 7u);  // bias
+  EXPECT_EQ(Field(e4m3, 51, 48), 2u);  // NaN only
+  EXPECT_EQ(Field(e4m3, 75, 68), 4u);  // significand bits
+  EXPECT_EQ(Field(e4m3, 83, 76), 5u);  // exponents from -9 to 8
+  EXPECT_EQ(Field(e4m3, 91, 84), 0u);  // no integer
+  EXPECT_EQ(Field(e4m3, 127, 92), 0u);
+}
+
+TEST(RtlFormat, TablesHoldValuesAndSteps) {
+  const std::string binary = FormatDescriptor(*FindFormat("binary"));
+  EXPECT_EQ(Field(binary, 3, 0), 3u);
+  EXPECT_EQ(Field(binary, 91, 84), 2u);             // -1 and 1
+  EXPECT_EQ(Field(binary, 75, 68), 1u);             // one significant bit
+  EXPECT_EQ(Field(binary, 159, 128), 0xbf800000u);  // -1
+  EXPECT_EQ(Field(binary, 191, 160), 0x3f800000u);  // 1
+  EXPECT_EQ(Field(binary, 223, 192), 0u);           // the first step begins with everything
+}
+
+TEST(RtlFormat, OnlySmallMonotoneFormatsCanBeTables) {
+  EXPECT_TRUE(CanBeTable(*FindFormat("e4m3")));
+  EXPECT_TRUE(CanBeTable(*FindFormat("posit8_1.toward_zero")));
+  EXPECT_FALSE(CanBeTable(*FindFormat("int8.wrap")));
+  EXPECT_FALSE(CanBeTable(*FindFormat("e4m3.stochastic")));
+  EXPECT_FALSE(CanBeTable(*FindFormat("bf16")));
+}
+
+TEST(RtlFormat, NamesOfConstantsAreNamesOfTheLanguage) {
+  EXPECT_EQ(FormatConstantName(*FindFormat("posit8_1")), "POSIT8_1");
+  EXPECT_EQ(FormatConstantName(*FindFormat("int4.toward_zero.wrap")), "INT4_TOWARD_ZERO_WRAP");
+}
+
+}  // namespace
+}  // namespace kiln::hardware
