@@ -32,6 +32,7 @@ module kiln_multiply_accumulate #(
     kiln_integer_operand #(.FORMAT(WEIGHT_FORMAT)) w_operand (.code(w), .value(w_value));
     assign sum = BITS'(signed'(psum_in)) + BITS'(x_value) * BITS'(w_value);
     assign psum_out = sum[PSUM_BITS-1:0];
+    wire unused_rounding = PRODUCT_ROUNDED;  // an integer product is exact either way
     if (BITS > PSUM_BITS) begin : g_wrapped
       wire unused_carries = &{1'b0, sum[BITS-1:PSUM_BITS]};
     end
