@@ -1,0 +1,127 @@
+// The accumulators between array, depthwise unit and vector unit: ACCUMULATION_BUFFER_BANKS banks of words of ARRAY_COLUMNS accumulators.
+//   array      read-modify-write, one word a cycle: in cycle t the address (array_valid, bank, address, overwrite), in t+1 the psums and
+//              their scales. accumulation = (overwrite ? 0 : accumulation) + psum * scale, readable by addresses given in t+2 or
+//              later; the same address may come in every cycle
+//   depthwise  likewise, and always overwrites
+//   read       address in cycle t, data from t+1 on until the next read
+// At any time array, depthwise unit and reader are in different banks: blocks go round the banks in order, and tokens between the units
+// say when.
+module kiln_accumulation_buffer #(
+    parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,  // of a bank
+    parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,  // 1 or 2
+    parameter int unsigned ARRAY_COLUMNS = 4,
+    parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
+    parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
+    parameter bit SCALED = 1'b0,  // block scales: psums of the array are multiplied by array_scales
+    localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT),  // derived, do not set
+    localparam int ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT),
+    localparam int unsigned ADDRESS_BITS = ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1
+) (
+    input  logic                                       clock,
+    input  logic                                       reset,
+    input  logic                                       array_valid,
+    input  logic                                       array_bank,
+    input  logic [                   ADDRESS_BITS-1:0] array_address,
+    input  logic                                       array_overwrite,
+    input  logic [        ARRAY_COLUMNS*PSUM_BITS-1:0] array_psums,  // a cycle after the address
+    input  logic [               ARRAY_COLUMNS*32-1:0] array_scales,  // fp32, with the psums; SCALED only
+    input  logic                                       depthwise_valid,
+    input  logic                                       depthwise_bank,
+    input  logic [                   ADDRESS_BITS-1:0] depthwise_address,
+    input  logic [        ARRAY_COLUMNS*PSUM_BITS-1:0] depthwise_psums,  // a cycle after the address
+    input  logic                                       read_enable,
+    input  logic                                       read_bank,
+    input  logic [                   ADDRESS_BITS-1:0] read_address,
+    output logic [ARRAY_COLUMNS*ACCUMULATION_BITS-1:0] read_data
+);
+  localparam int unsigned WORD_BITS = ARRAY_COLUMNS * ACCUMULATION_BITS;
+  localparam logic [31:0] ONE = 32'h3f80_0000;  // fp32
+
+  // What is being added: the address of the cycle before.
+  logic adding, add_bank, add_overwrite, add_bypass;
+  logic [ADDRESS_BITS-1:0] add_address;
+  logic storing, store_bank;  // of the depthwise unit
+  logic [ADDRESS_BITS-1:0] store_address;
+  logic [WORD_BITS-1:0] present, sum, last_sum, stored;
+  logic [ACCUMULATION_BUFFER_BANKS*WORD_BITS-1:0] words;  // read from each bank
+
+  always_ff @(posedge clock) begin
+    adding  <= array_valid && !reset;
+    storing <= depthwise_valid && !reset;
+    if (array_valid) begin
+      add_bank      <= array_bank;
+      add_address   <= array_address;
+      add_overwrite <= array_overwrite;
+      // The word that is being written in this cycle is not yet read by an address of this cycle.
+      add_bypass    <= adding && add_bank == array_bank && add_address == array_address;
+    end
+    if (depthwise_valid) begin
+      store_bank    <= depthwise_bank;
+      store_address <= depthwise_address;
+    end
+    if (adding) last_sum <= sum;
+  end
+
+  if (ACCUMULATION_BUFFER_BANKS == 1) begin : g_one_bank
+    wire unused_banks = &{1'b0, store_bank, read_bank};
+    assign present = add_bypass ? last_sum : words;
+    assign read_data = words;
+  end else begin : g_two_banks
+    logic read_bank_q;
+    always_ff @(posedge clock) begin
+      if (read_enable) read_bank_q <= read_bank;
+    end
+    assign present = add_bypass ? last_sum : words[add_bank*WORD_BITS+:WORD_BITS];
+    assign read_data = words[read_bank_q*WORD_BITS+:WORD_BITS];
+  end
+
+  for (genvar c = 0; c < ARRAY_COLUMNS; c++) begin : g_column
+    kiln_accumulate #(
+        .PSUM_FORMAT(PSUM_FORMAT),
+        .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT),
+        .SCALED(SCALED)
+    ) add (
+        .accumulation_in(add_overwrite ? '0 : present[c*ACCUMULATION_BITS+:ACCUMULATION_BITS]),
+        .psum(array_psums[c*PSUM_BITS+:PSUM_BITS]),
+        .scale(array_scales[c*32+:32]),
+        .accumulation_out(sum[c*ACCUMULATION_BITS+:ACCUMULATION_BITS])
+    );
+    kiln_accumulate #(
+        .PSUM_FORMAT(PSUM_FORMAT),
+        .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT),
+        .SCALED(1'b0)
+    ) convert (
+        .accumulation_in('0),
+        .psum(depthwise_psums[c*PSUM_BITS+:PSUM_BITS]),
+        .scale(ONE),
+        .accumulation_out(stored[c*ACCUMULATION_BITS+:ACCUMULATION_BITS])
+    );
+  end
+
+  for (genvar b = 0; b < ACCUMULATION_BUFFER_BANKS; b++) begin : g_bank
+    logic add_here, store_here, look_here, read_here;
+    if (ACCUMULATION_BUFFER_BANKS == 1) begin : g_only
+      assign add_here   = adding;
+      assign store_here = storing;
+      assign look_here  = array_valid && !array_overwrite;
+      assign read_here  = read_enable;
+    end else begin : g_selected
+      assign add_here   = adding && add_bank == 1'(b);
+      assign store_here = storing && store_bank == 1'(b);
+      assign look_here  = array_valid && !array_overwrite && array_bank == 1'(b);
+      assign read_here  = read_enable && read_bank == 1'(b);
+    end
+    kiln_ram_1w #(
+        .WIDTH(WORD_BITS),
+        .WORDS(ACCUMULATION_BUFFER_WORDS)
+    ) memory (
+        .clock,
+        .write_enable (add_here || store_here),
+        .write_address(store_here ? store_address : add_address),
+        .write_data   (store_here ? stored : sum),
+        .read_enable  (look_here || read_here),
+        .read_address (look_here ? array_address : read_address),
+        .read_data    (words[b*WORD_BITS+:WORD_BITS])
+    );
+  end
+endmodule

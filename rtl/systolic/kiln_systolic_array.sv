@@ -1,0 +1,190 @@
+// The array: ARRAY_ROWS x ARRAY_COLUMNS processing elements, weights standing, with the skew registers at its edges.
+//   pixels     a word given in cycle t (active) is in row r, column c in cycle t + r + c; its sums of all columns stand at `psums`
+//              in cycle t + ROWS + COLUMNS - 1
+//   weights    WEIGHT_ROWS_PER_CYCLE rows a cycle, step 0 first; the rows of a step given in cycle t - row r counted within the step 0,
+//              so that a load begins at T = t - step - are in the shadow register of row r, column c from T + r + c + 1 on
+//   swap       with the first word of a pass: the pass uses the weights whose load began no later than ROWS /
+//              WEIGHT_ROWS_PER_CYCLE cycles before it; the next load may begin with the pass
+// The two diagonals have the same slope, which is why a load may run right behind the pass that frees the shadow registers.
+module kiln_systolic_array #(
+    parameter int unsigned ARRAY_ROWS = 4,
+    parameter int unsigned ARRAY_COLUMNS = 4,
+    parameter int unsigned WEIGHT_ROWS_PER_CYCLE = 1,  // divides ARRAY_ROWS
+    parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
+    parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
+    parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
+    parameter bit PRODUCT_ROUNDED = 1'b0,
+    localparam int INPUT_BITS = kiln_format_pkg::bits(INPUT_FORMAT),  // derived, do not set
+    localparam int WEIGHT_BITS = kiln_format_pkg::bits(WEIGHT_FORMAT),
+    localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT),
+    localparam int unsigned STEPS = ARRAY_ROWS / WEIGHT_ROWS_PER_CYCLE,
+    localparam int unsigned STEP_BITS = STEPS > 1 ? $clog2(STEPS) : 1
+) (
+    input  logic                                                       clock,
+    input  logic                                                       reset,
+    // A pixel's input word: row r in lane r.
+    input  logic                                                       active,
+    input  logic                                                       swap,
+    input  logic [                                     ARRAY_ROWS-1:0] multiply,  // rows that count
+    input  logic [                          ARRAY_ROWS*INPUT_BITS-1:0] word,
+    // A step of a weight tile: row step * WEIGHT_ROWS_PER_CYCLE + j, column c in lane j * ARRAY_COLUMNS + c.
+    input  logic                                                       load,
+    input  logic [                                      STEP_BITS-1:0] load_step,
+    input  logic [WEIGHT_ROWS_PER_CYCLE*ARRAY_COLUMNS*WEIGHT_BITS-1:0] weights,
+    output logic [                        ARRAY_COLUMNS*PSUM_BITS-1:0] psums
+);
+  // Weights go down one bus a row of a step and column. The rows of a step come together but are wanted one cycle after the
+  // other: bus j starts j cycles late, and waits WEIGHT_ROWS_PER_CYCLE - 1 cycles between the rows it serves.
+  localparam int unsigned BUS_WAIT = WEIGHT_ROWS_PER_CYCLE - 1;
+
+  for (genvar j = 0; j < WEIGHT_ROWS_PER_CYCLE; j++) begin : g_bus
+    for (genvar s = 0; s < STEPS; s++) begin : g_step
+      logic present, present_in;
+      logic [STEP_BITS-1:0] step, step_in;
+      if (s == 0) begin : g_first
+        assign present_in = load;
+        assign step_in = load_step;
+      end else begin : g_next
+        assign present_in = g_bus[j].g_step[s-1].present;
+        assign step_in = g_bus[j].g_step[s-1].step;
+      end
+      kiln_pulse_delay #(
+          .CYCLES(s == 0 ? j : BUS_WAIT)
+      ) wait_present (
+          .clock,
+          .reset,
+          .in (present_in),
+          .out(present)
+      );
+      kiln_delay #(
+          .WIDTH (STEP_BITS),
+          .CYCLES(s == 0 ? j : BUS_WAIT)
+      ) wait_step (
+          .clock,
+          .in (step_in),
+          .out(step)
+      );
+    end
+
+    for (genvar c = 0; c < ARRAY_COLUMNS; c++) begin : g_column
+      for (genvar s = 0; s < STEPS; s++) begin : g_step
+        logic [WEIGHT_BITS-1:0] weight, weight_in;
+        if (s == 0) begin : g_first
+          assign weight_in = weights[(j*ARRAY_COLUMNS+c)*WEIGHT_BITS+:WEIGHT_BITS];
+        end else begin : g_next
+          assign weight_in = g_bus[j].g_column[c].g_step[s-1].weight;
+        end
+        kiln_delay #(
+            .WIDTH (WEIGHT_BITS),
+            .CYCLES(s == 0 ? j + c : BUS_WAIT)
+        ) wait_weight (
+            .clock,
+            .in (weight_in),
+            .out(weight)
+        );
+      end
+    end
+  end
+
+  for (genvar r = 0; r < ARRAY_ROWS; r++) begin : g_row
+    // What enters row r is r cycles late.
+    logic [INPUT_BITS-1:0] activation;
+    logic row_active, row_swap, row_multiply;
+    kiln_delay #(
+        .WIDTH (INPUT_BITS),
+        .CYCLES(r)
+    ) skew (
+        .clock,
+        .in (word[r*INPUT_BITS+:INPUT_BITS]),
+        .out(activation)
+    );
+    kiln_delay #(
+        .WIDTH (1),
+        .CYCLES(r)
+    ) skew_multiply (
+        .clock,
+        .in (multiply[r]),
+        .out(row_multiply)
+    );
+    kiln_pulse_delay #(
+        .CYCLES(r)
+    ) skew_active (
+        .clock,
+        .reset,
+        .in (active),
+        .out(row_active)
+    );
+    kiln_pulse_delay #(
+        .CYCLES(r)
+    ) skew_swap (
+        .clock,
+        .reset,
+        .in (swap),
+        .out(row_swap)
+    );
+
+    for (genvar c = 0; c < ARRAY_COLUMNS; c++) begin : g_column
+      logic [INPUT_BITS-1:0] x;  // out of the element, to the right
+      logic right_active, right_swap, right_multiply, right_load;
+      logic [PSUM_BITS-1:0] psum;  // down
+      logic [INPUT_BITS-1:0] left_x;
+      logic left_active, left_swap, left_multiply, left_load;
+      logic [PSUM_BITS-1:0] above;
+      if (c == 0) begin : g_left_edge
+        assign left_x = activation;
+        assign left_active = row_active;
+        assign left_swap = row_swap;
+        assign left_multiply = row_multiply;
+        assign left_load = g_bus[r%WEIGHT_ROWS_PER_CYCLE].g_step[r/WEIGHT_ROWS_PER_CYCLE].present &&
+            g_bus[r%WEIGHT_ROWS_PER_CYCLE].g_step[r/WEIGHT_ROWS_PER_CYCLE].step == STEP_BITS'(r / WEIGHT_ROWS_PER_CYCLE);
+      end else begin : g_left
+        assign left_x = g_row[r].g_column[c-1].x;
+        assign left_active = g_row[r].g_column[c-1].right_active;
+        assign left_swap = g_row[r].g_column[c-1].right_swap;
+        assign left_multiply = g_row[r].g_column[c-1].right_multiply;
+        assign left_load = g_row[r].g_column[c-1].right_load;
+      end
+      if (r == 0) begin : g_top_edge
+        assign above = '0;  // zero in every format of sums
+      end else begin : g_above
+        assign above = g_row[r-1].g_column[c].psum;
+      end
+      kiln_processing_element #(
+          .INPUT_FORMAT(INPUT_FORMAT),
+          .WEIGHT_FORMAT(WEIGHT_FORMAT),
+          .PSUM_FORMAT(PSUM_FORMAT),
+          .PRODUCT_ROUNDED(PRODUCT_ROUNDED)
+      ) element (
+          .clock,
+          .reset,
+          .activation_in (left_x),
+          .active_in     (left_active),
+          .swap_in       (left_swap),
+          .multiply_in   (left_multiply),
+          .load_in       (left_load),
+          .activation_out(x),
+          .active_out    (right_active),
+          .swap_out      (right_swap),
+          .multiply_out  (right_multiply),
+          .load_out      (right_load),
+          .weight        (g_bus[r%WEIGHT_ROWS_PER_CYCLE].g_column[c].g_step[r/WEIGHT_ROWS_PER_CYCLE].weight),
+          .psum_in       (above),
+          .psum_out      (psum)
+      );
+      if (c == ARRAY_COLUMNS - 1) begin : g_right_edge
+        wire unused_right = &{1'b0, x, right_active, right_swap, right_multiply, right_load};
+      end
+    end
+  end
+
+  for (genvar c = 0; c < ARRAY_COLUMNS; c++) begin : g_deskew
+    kiln_delay #(
+        .WIDTH (PSUM_BITS),
+        .CYCLES(ARRAY_COLUMNS - 1 - c)
+    ) deskew (
+        .clock,
+        .in (g_row[ARRAY_ROWS-1].g_column[c].psum),
+        .out(psums[c*PSUM_BITS+:PSUM_BITS])
+    );
+  end
+endmodule
