@@ -234,7 +234,8 @@ package kiln_systolic_pkg;
     logic [23:0] last_block_columns;  // derived; that of the only block may be less than columns_per_block, too
     logic [15:0] last_tile_columns;   // derived: channels of the last column tile, 1 to C
     logic [23:0] tile_pixels;         // derived: tile_height * tile_width
-    logic [23:0] reserved2;
+    logic [15:0] visits;              // derived: batch * tiles_y * tiles_x * blocks modulo 2^16
+    logic [7:0] reserved2;
   } tiling_t;
 
   // The reduction: row groups in fills, row tiles in a group. For input fetch, weight fetch, weight load, array,
@@ -589,9 +590,12 @@ package kiln_systolic_pkg;
     reduction_t reduction;
   } weight_load_command_t;
 
-  // The array sequencer's, and the depthwise unit's.
+  // The array sequencer's, and the depthwise unit's. `first_block` counts the blocks (tiling.visits) of all matrix and
+  // depthwise instructions before this one, modulo 2^16: block k stands in accumulation bank k modulo the banks, and may
+  // begin when block k - banks has been drained, whichever unit works on the blocks between.
   typedef struct packed {
     logic [INDEX_BITS-1:0] number;
+    logic [INDEX_BITS-1:0] first_block;
     header_t header;
     tiling_t tiling;
     reduction_t reduction;
