@@ -1,0 +1,131 @@
+// kiln_systolic_array against the scalar steps of numerics/mac.h: passes and loads as close upon each other as the
+// module's header allows, or with random gaps, and noise on every input that does not count.
+#include <map>
+
+#include "Varray_2x8.h"
+#include "Varray_4x4.h"
+#include "Varray_8x2.h"
+#include "kiln/numerics/mac.h"
+#include "tests/rtl/support.h"
+
+namespace kiln::rtl {
+namespace {
+
+struct Shape {
+  int rows, columns, rows_per_cycle;
+  int steps() const { return rows / rows_per_cycle; }
+};
+
+MacRule Int8Rule() {
+  return {.input = *FindFormat("int8"),
+          .weight = *FindFormat("int8"),
+          .psum = *FindFormat("int32"),
+          .accumulation = *FindFormat("int32")};
+}
+
+// Codes of eight bits, lane 0 lowest.
+using Codes = std::vector<uint8_t>;
+
+struct Load {
+  int step;
+  Codes weights;  // [rows_per_cycle][columns]
+};
+struct Pixel {
+  bool swap;
+  int valid_rows;
+  Codes word;
+};
+
+// What happens when: the inputs of each cycle and the psums that must be seen.
+struct Schedule {
+  std::map<int64_t, Load> loads;
+  std::map<int64_t, Pixel> pixels;
+  std::map<int64_t, std::vector<uint32_t>> psums;
+  int64_t end = 0;
+};
+
+Codes RandomCodes(Random& random, int count) {
+  Codes codes(static_cast<size_t>(count));
+  for (uint8_t& code : codes) {
+    code = static_cast<uint8_t>(random.Below(4) == 0 ? 0x80 + random.Below(2) * 0xff : random.Below(256));
+  }
+  return codes;
+}
+
+// `passes` passes; a gap of up to `most_gap` cycles before each pass and each load.
+Schedule RandomSchedule(const Shape& shape, int passes, int64_t most_gap, Random& random) {
+  const MacRule rule = Int8Rule();
+  Schedule schedule;
+  int64_t load_at = 0, free_at = 0;  // first cycle in which the next load, the next pass may begin
+  for (int p = 0; p < passes; ++p) {
+    load_at += random.Between(0, most_gap);
+    Codes tile;
+    for (int step = 0; step < shape.steps(); ++step) {
+      const Codes weights = RandomCodes(random, shape.rows_per_cycle * shape.columns);
+      tile.insert(tile.end(), weights.begin(), weights.end());
+      schedule.loads[load_at + step] = {step, weights};
+    }
+    const int64_t start = std::max(free_at, load_at + shape.steps()) + random.Between(0, most_gap);
+    const int64_t pixels = random.Between(1, random.Below(3) == 0 ? 20 : 3);
+    const int valid_rows = random.Below(2) == 0 ? shape.rows : static_cast<int>(random.Between(1, shape.rows));
+    for (int64_t i = 0; i < pixels; ++i) {
+      const Codes word = RandomCodes(random, shape.rows);
+      std::vector<uint32_t> psums(static_cast<size_t>(shape.columns), MacZero(rule.psum));
+      for (int r = 0; r < valid_rows; ++r) {
+        for (int c = 0; c < shape.columns; ++c) {
+          uint32_t& psum = psums[static_cast<size_t>(c)];
+          psum = PsumStep(rule, psum, word[static_cast<size_t>(r)], tile[static_cast<size_t>(r * shape.columns + c)]);
+        }
+      }
+      schedule.pixels[start + i] = {i == 0, valid_rows, word};
+      schedule.psums[start + i + shape.rows + shape.columns - 1] = std::move(psums);
+    }
+    load_at = std::max(load_at + shape.steps(), start);
+    free_at = start + pixels;
+  }
+  schedule.end = free_at + shape.rows + shape.columns;
+  return schedule;
+}
+
+template <typename Model>
+void GivesTheSumsInOrderAndInTime(const Shape& shape, int64_t most_gap, uint64_t seed) {
+  Random random(seed);
+  const Schedule schedule = RandomSchedule(shape, 300, most_gap, random);
+  Simulation<Model> array(seed);
+  array->active = 1;  // nothing may begin in the reset
+  array->load = 1;
+  array.Reset();
+  for (int64_t cycle = 0; cycle <= schedule.end; ++cycle) {
+    const auto load = schedule.loads.find(cycle);
+    array->load = load != schedule.loads.end();
+    array->load_step = static_cast<uint8_t>(array->load ? load->second.step : 0);
+    SetBytes(array->weights,
+             array->load ? load->second.weights : RandomCodes(random, shape.rows_per_cycle * shape.columns));
+    const auto pixel = schedule.pixels.find(cycle);
+    array->active = pixel != schedule.pixels.end();
+    array->swap = array->active && pixel->second.swap;
+    array->multiply = static_cast<uint8_t>(array->active ? (1u << pixel->second.valid_rows) - 1 : random.Below(256));
+    array->multiply &= static_cast<uint8_t>((1u << shape.rows) - 1);
+    SetBytes(array->word, array->active ? pixel->second.word : RandomCodes(random, shape.rows));
+    array.Settle();
+    if (const auto expected = schedule.psums.find(cycle); expected != schedule.psums.end()) {
+      std::vector<uint32_t> psums(static_cast<size_t>(shape.columns));
+      const std::vector<uint8_t> bytes = GetBytes(array->psums, psums.size() * 4);
+      std::memcpy(psums.data(), bytes.data(), bytes.size());
+      ASSERT_EQ(psums, expected->second) << "cycle " << cycle << ", seed " << seed;
+    }
+    array.Step();
+  }
+}
+
+TEST(SystolicArray, GivesTheSumsInOrderAndInTime) {
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    const int64_t most_gap = seed % 2 == 0 ? 0 : 3;
+    GivesTheSumsInOrderAndInTime<Varray_4x4>({4, 4, 1}, most_gap, seed);
+    GivesTheSumsInOrderAndInTime<Varray_8x2>({8, 2, 4}, most_gap, seed);
+    GivesTheSumsInOrderAndInTime<Varray_2x8>({2, 8, 2}, most_gap, seed);
+  }
+}
+
+}  // namespace
+}  // namespace kiln::rtl
