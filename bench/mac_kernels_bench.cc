@@ -109,7 +109,7 @@ Rates MacRates(CpuLevel level, const Layer& layer, const Case& c, int threads) {
   rule.accumulation = *FindFormat(c.accumulation);
   rule.quire = c.quire;
   rule.scaled = c.scaled;
-  KILN_CHECK(CheckMacRule(rule).ok());
+  KILN_CHECK(!FindMacFault(rule).has_value());
   const auto kernel = MacKernel::Create(level, rule);
 
   const int64_t side = layer.size + layer.kernel - 1, row = side * layer.channels;

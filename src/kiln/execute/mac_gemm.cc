@@ -23,7 +23,7 @@ void CheckPacking(const MacRule& rule, const MacOrder& order, int64_t columns, c
 }  // namespace internal
 
 std::unique_ptr<const MacKernel> MacKernel::Create(CpuLevel level, const MacRule& rule) {
-  KILN_CHECK(CheckMacRule(rule).ok());
+  KILN_CHECK(!FindMacFault(rule).has_value());
   if (auto kernel = internal::MakeIntegerKernel(level, rule)) return kernel;
   if (auto kernel = internal::MakeQuireKernel(level, rule)) return kernel;
   if (auto kernel = internal::MakeFloatKernel(level, rule)) return kernel;

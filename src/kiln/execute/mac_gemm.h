@@ -66,7 +66,7 @@ inline constexpr int64_t kMacImageSlack = 64;
 class MacKernel {
  public:
   virtual ~MacKernel() = default;
-  // The rule must pass CheckMacRule.
+  // The rule must have no fault (FindMacFault).
   static std::unique_ptr<const MacKernel> Create(CpuLevel level, const MacRule& rule);
 
   const MacRule& rule() const { return rule_; }

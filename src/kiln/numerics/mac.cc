@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "fmt/format.h"
 #include "kiln/numerics/codec.h"
@@ -14,15 +15,15 @@ namespace kiln {
 namespace {
 
 // A psum or an accumulation: starts at zero, takes both signs, and rounds the same way every time.
-Status CheckSumFormat(const char* key, const Format& format) {
+std::optional<MacFault> FindSumFault(std::string key, const Format& format) {
   if (format.rounding == Rounding::kStochastic) {
-    return UnsupportedAt("", key, fmt::format("{} rounds stochastically", format.name), "a deterministic rounding");
+    return MacFault{std::move(key), fmt::format("{} rounds stochastically", format.name), "a deterministic rounding"};
   }
   if (format.kind == FormatKind::kCodebook || !format.is_signed || !HasZero(format)) {
-    return ErrorAt("", key, fmt::format("{} cannot hold sums", format.name),
-                   "a signed integer, float or posit format with a zero");
+    return MacFault{std::move(key), fmt::format("{} cannot hold sums", format.name),
+                    "a signed integer, float or posit format with a zero"};
   }
-  return OkStatus();
+  return std::nullopt;
 }
 
 // The lowest `bits` bits of a number, sign-extended.
@@ -47,39 +48,37 @@ int64_t IntegerOperand(const Format& format, uint32_t code) {
   return static_cast<int64_t>(DecodeFloat(format, code));
 }
 
-Status CheckMacRule(const MacRule& rule) {
-  KILN_RETURN_IF_ERROR(CheckSumFormat("key 'psum_format'", rule.psum));
-  KILN_RETURN_IF_ERROR(CheckSumFormat("key 'accumulation_format'", rule.accumulation));
+std::optional<MacFault> FindMacFault(const MacRule& rule) {
+  if (auto fault = FindSumFault("psum_format", rule.psum)) return fault;
+  if (auto fault = FindSumFault("accumulation_format", rule.accumulation)) return fault;
   if (!rule.integer_psum()) {
     if (rule.accumulation.is_integer()) {
-      return ErrorAt("", "key 'accumulation_format'",
-                     fmt::format("{} cannot take psums in {}", rule.accumulation.name, rule.psum.name),
-                     "a float or posit format");
+      return MacFault{"accumulation_format",
+                      fmt::format("{} cannot take psums in {}", rule.accumulation.name, rule.psum.name),
+                      "a float or posit format"};
     }
     if (rule.quire && !Quire::Fits(rule.input, rule.weight)) {
-      return UnsupportedAt(
-          "", "key 'quire'",
-          fmt::format("products of {} and {} reach beyond its bits", rule.input.name, rule.weight.name),
-          "formats of less range");
+      return MacFault{"quire",
+                      fmt::format("products of {} and {} reach beyond its bits", rule.input.name, rule.weight.name),
+                      "formats of less range"};
     }
-    return OkStatus();
+    return std::nullopt;
   }
   for (const Format* operand : {&rule.input, &rule.weight}) {
     if (!IsIntegerOperand(*operand)) {
-      return ErrorAt("", "key 'psum_format'",
-                     fmt::format("{} cannot hold products of {}", rule.psum.name, operand->name),
-                     "a float or posit format");
+      return MacFault{"psum_format", fmt::format("{} cannot hold products of {}", rule.psum.name, operand->name),
+                      "a float or posit format"};
     }
   }
   if (rule.quire) {
-    return ErrorAt("", "key 'quire'", fmt::format("{} sums are exact without one", rule.psum.name),
-                   "a float or posit 'psum_format', or no quire");
+    return MacFault{"quire", fmt::format("{} sums are exact without one", rule.psum.name),
+                    "a float or posit 'psum_format', or no quire"};
   }
   if (rule.scaled && rule.accumulation.is_integer()) {
-    return ErrorAt("", "key 'accumulation_format'",
-                   fmt::format("{} cannot take psums under block scales", rule.accumulation.name), "a float format");
+    return MacFault{"accumulation_format",
+                    fmt::format("{} cannot take psums under block scales", rule.accumulation.name), "a float format"};
   }
-  return OkStatus();
+  return std::nullopt;
 }
 
 uint32_t MacZero(const Format& format) { return ZeroCode(format); }

@@ -27,12 +27,12 @@
 #define KILN_NUMERICS_MAC_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "kiln/numerics/exact.h"
 #include "kiln/numerics/format.h"
-#include "kiln/support/status.h"
 
 namespace kiln {
 
@@ -48,8 +48,12 @@ struct MacRule {
   bool integer_result() const { return integer_psum() && accumulation.is_integer(); }
 };
 
-// Error: a combination that the comment above excludes, or sums that round stochastically or have no zero or sign.
-Status CheckMacRule(const MacRule& rule);
+// What is wrong with a rule: a combination that the comment above excludes, or sums that round stochastically or have
+// no zero or sign. `key` is the design point's: psum_format, accumulation_format or quire.
+struct MacFault {
+  std::string key, fault, remedy;
+};
+std::optional<MacFault> FindMacFault(const MacRule& rule);
 
 // One row tile of one output: codes in order and the scale.
 struct MacTile {

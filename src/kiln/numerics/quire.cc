@@ -27,14 +27,25 @@ int64_t Resolution(const Format& format) {
              : least;
 }
 
-int64_t GreatestExponent(const Format& format) {
-  return std::max(GreatestValue(format).exponent, LeastValue(format).exponent);
-}
+// The least integer that log2 |x| does not exceed.
+int64_t CeilLog2(const Exact& x) { return x.exponent + (std::has_single_bit(x.significand) ? 0 : 1); }
 
 }  // namespace
 
+ExactProducts ExactProductsOf(const Format& a, const Format& b) {
+  ExactProducts products{.lowest = Resolution(a) + Resolution(b)};
+  products.highest = products.lowest;
+  for (const Exact& x : {GreatestValue(a), LeastValue(a)}) {
+    for (const Exact& y : {GreatestValue(b), LeastValue(b)}) {
+      if (!x.is_zero() && !y.is_zero()) products.highest = std::max(products.highest, CeilLog2(Multiply(x, y)));
+    }
+  }
+  return products;
+}
+
 bool Quire::Fits(const Format& a, const Format& b) {
-  return Resolution(a) + Resolution(b) >= kLowest && GreatestExponent(a) + GreatestExponent(b) <= 317;
+  const ExactProducts products = ExactProductsOf(a, b);
+  return products.lowest >= kLowest && products.highest <= 319;
 }
 
 void Quire::Add(const Exact& x) {

@@ -5,7 +5,8 @@
 //   const uint32_t code = Encode(format, sum.Value());
 //
 // A two's complement number of 768 bits whose lowest one weighs 2^-384. The standard's own quire (16 n bits for n-bit
-// posits of es 2) is narrower; the rounded results are the same wherever that one does not overflow.
+// posits of es 2) is narrower; the rounded results are the same wherever that one does not overflow. Hardware takes the
+// bits that its two formats need: ExactProducts.
 #ifndef KILN_NUMERICS_QUIRE_H_
 #define KILN_NUMERICS_QUIRE_H_
 
@@ -16,6 +17,15 @@
 #include "kiln/numerics/format.h"
 
 namespace kiln {
+
+// Where the bits of exact products lie: each is a multiple of 2^lowest and at most 2^highest in magnitude.
+struct ExactProducts {
+  int64_t lowest = 0, highest = 0;
+  // Of the two's complement number, in units of 2^lowest, that holds any sum of 2^31 - 1 products: 16 n for posit<n>_2.
+  int64_t sum_bits() const { return highest - lowest + 32; }
+};
+// Of the finite numbers of `a` and `b`, NaN and infinities aside.
+ExactProducts ExactProductsOf(const Format& a, const Format& b);
 
 class Quire {
  public:

@@ -3,6 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kiln/support/file.h"
+#include "kiln/targets/systolic/accelerator.h"
 
 namespace kiln::systolic {
 namespace {
@@ -35,12 +36,17 @@ TEST(SystolicConfig, PrintedTextReadsBack) {
   config.memory_latency = 77;
   config.clock_mhz = 1234.5;
   config.depthwise_multipliers = 0;
+  config.input_format = *FindFormat("posit8_1");
+  config.psum_format = *FindFormat("bf16");
+  config.accumulation_format = *FindFormat("fp32");
+  config.quire = true;
   const std::string text = PrintConfig(config);
   const auto again = ParseConfig(text, "again.yaml");
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(PrintConfig(*again), text);
   EXPECT_EQ(again->name, config.name);
   EXPECT_EQ(again->memory_latency, 77);
+  EXPECT_TRUE(again->quire);
 }
 
 TEST(SystolicConfig, ErrorsNameFileKeyAndRemedy) {
@@ -62,6 +68,11 @@ TEST(SystolicConfig, ErrorsNameFileKeyAndRemedy) {
               AllOf(HasSubstr("psum_format"), HasSubstr("cannot hold products of e4m3")));
   EXPECT_THAT(ErrorOf(small + "psum_format: nf4\n"), HasSubstr("psum_format"));
   EXPECT_THAT(ErrorOf(small + "product: rounded\n"), HasSubstr("key 'product'"));
+  EXPECT_THAT(ErrorOf(small + "quire: true\n"),
+              AllOf(HasSubstr("key 'quire'"), HasSubstr("int32 sums are exact without one")));
+  EXPECT_THAT(ErrorOf(small + "input_format: e4m3\nproduct: rounded\nquire: true\n"),
+              AllOf(HasSubstr("key 'product'"), HasSubstr("before exact sums")));
+  EXPECT_THAT(ErrorOf(small + "input_format: e4m3\nquire: 1\n"), HasSubstr("key 'quire'"));
   EXPECT_THAT(ErrorOf(small + "psum_format: fp32\naccumulation_format: int32\n"), HasSubstr("accumulation_format"));
   EXPECT_THAT(ErrorOf(small + "block_size: 32\naccumulation_format: int32\n"), HasSubstr("accumulation_format"));
   EXPECT_THAT(ErrorOf(small + "block_size: 12\n"), AllOf(HasSubstr("block_size"), HasSubstr("array_rows 8")));
@@ -72,6 +83,28 @@ TEST(SystolicConfig, ErrorsNameFileKeyAndRemedy) {
   EXPECT_THAT(ErrorOf(small + "input_port_bytes: 12\n"), HasSubstr("12 is not a power of two"));
   EXPECT_THAT(ErrorOf(small + "accumulator_bits: 64\n"), HasSubstr("accumulator_bits"));
   EXPECT_THAT(ErrorOf(small + "clock_mhz: fast\n"), HasSubstr("clock_mhz"));
+}
+
+TEST(SystolicConfig, AccumulatorsOfAQuireHaveItsBits) {
+  const auto config =
+      ParseConfig(std::string(kSmall) + "input_format: posit8_2\nweight_format: posit8_2\nquire: true\n", "small.yaml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->accumulator_bits(), 128);
+  EXPECT_EQ(Config().accumulator_bits(), 32);
+}
+
+// A variant keeps its design point's quire, but for integers, whose sums are exact without.
+TEST(SystolicConfig, VariantsInOtherFormatsKeepTheQuire) {
+  const auto quire = [](const char* type) {
+    auto config = ParseConfig(std::string(kSmall) + "input_format: posit8_1\nquire: true\n", "small.yaml");
+    const auto types = FindQuantType(type);
+    const auto variant = SystolicAccelerator(*std::move(config)).WithFormats(*types, *types);
+    return variant.ok() ? (*variant)->Describe() : MessageOf(variant.status());
+  };
+  EXPECT_THAT(quire("e4m3"), HasSubstr("quire: true"));
+  EXPECT_THAT(quire("mxfp8_e4m3"), HasSubstr("quire: true"));
+  EXPECT_THAT(quire("int8"), HasSubstr("quire: false"));
+  EXPECT_THAT(quire("mxint8"), HasSubstr("quire: false"));
 }
 
 TEST(SystolicConfig, TheDesignPointsOfTheRepositoryAreRead) {

@@ -15,9 +15,9 @@ namespace kiln::systolic {
 namespace {
 
 std::string Formats(const Config& c) {
-  return c.input_format.name + " x " + c.weight_format.name + (c.product_rounded ? " rounded" : "") + " psum " +
-         c.psum_format.name + " accumulation " + c.accumulation_format.name + " vector " + c.vector_format.name +
-         " blocks of " + std::to_string(c.block_size) + " " + c.scale_format.name;
+  return c.input_format.name + " x " + c.weight_format.name + (c.product_rounded ? " rounded" : "") +
+         (c.quire ? " quire" : "") + " psum " + c.psum_format.name + " accumulation " + c.accumulation_format.name +
+         " vector " + c.vector_format.name + " blocks of " + std::to_string(c.block_size) + " " + c.scale_format.name;
 }
 
 void CheckOne(uint64_t seed, Opcode opcode) {

@@ -603,6 +603,7 @@ void RandomFormats(Random& random, Config* config) {
     c.psum_format = pick({"fp32", "fp16", "posit16_1", "e6m9", "bf16.toward_zero", "tf32"});
     c.product_rounded = chance(0.3);
   }
+  c.quire = !c.psum_format.is_integer() && !c.product_rounded && chance(0.25);
   if (!c.accumulation_format.is_integer() && chance(0.4)) c.accumulation_format = pick({"bf16", "fp16", "posit16_2"});
   c.vector_format = pick({"fp32", "bf16", "fp16", "e6m9", "tf32"});
 }

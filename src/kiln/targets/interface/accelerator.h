@@ -85,9 +85,8 @@ class Accelerator {
   // A variant of the design point, alike in everything but its number formats: the array (or whatever multiplies) takes
   // activations of one type and weights of another. Sums, unless the family says otherwise:
   //   both integers        psum and accumulation int32
-  //   anything else        those of this design point where they are floats, else a psum of bf16 (fp32 where an operand
-  //   has
-  //                        more than 16 bits) and an accumulation of fp32
+  //   anything else        those of this design point where they are floats (its quire, too), else a psum of bf16 (fp32
+  //                        where an operand has more than 16 bits) and an accumulation of fp32
   //   with block scales    integers: psum int32; accumulation always fp32
   // Errors, with the reason: Unimplemented for a family whose formats are fixed, and for types that it cannot take.
   virtual StatusOr<std::unique_ptr<Accelerator>> WithFormats(const QuantType& activations,

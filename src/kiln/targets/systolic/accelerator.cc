@@ -71,6 +71,7 @@ StatusOr<std::unique_ptr<Accelerator>> SystolicAccelerator::WithFormats(const Qu
     if (!config_.accumulation_format.is_integer()) c.accumulation_format = config_.accumulation_format;
   }
   if (c.block_size > 0) c.accumulation_format = *FindFormat("fp32");
+  if (c.psum_format.is_integer()) c.quire = c.product_rounded = false;  // integer sums are exact as they are
   if (const auto fault = FindFormatFault(c)) {
     return UnsupportedAt("", fmt::format("{}, key '{}'", c.name, fault->key), fault->fault, fault->remedy);
   }
@@ -128,10 +129,10 @@ StatusOr<Cost> SystolicAccelerator::EstimateCost() const {
   cost.multipliers = c.macs_per_cycle() + int64_t{c.lanes()} * c.depthwise_multipliers;
   const int64_t input_word = int64_t{c.array_rows} * c.input_format.bits;
   const int64_t weight_word = int64_t{c.array_columns} * c.weight_format.bits;
-  cost.on_chip_memory_bits = 2 * c.input_buffer_words * input_word + 2 * c.weight_buffer_words * weight_word +
-                             int64_t{c.accumulation_buffer_banks} * c.accumulation_buffer_words * c.array_columns *
-                                 c.accumulation_format.bits +
-                             int64_t{c.vector_row_buffer_words} * c.lanes() * c.vector_format.bits;
+  cost.on_chip_memory_bits =
+      2 * c.input_buffer_words * input_word + 2 * c.weight_buffer_words * weight_word +
+      int64_t{c.accumulation_buffer_banks} * c.accumulation_buffer_words * c.array_columns * c.accumulator_bits() +
+      int64_t{c.vector_row_buffer_words} * c.lanes() * c.vector_format.bits;
   if (c.depthwise_multipliers > 0) {
     cost.on_chip_memory_bits += 2 * int64_t{c.depthwise_buffer_words} * c.lanes() * c.input_format.bits;
   }

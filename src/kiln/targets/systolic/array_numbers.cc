@@ -96,6 +96,8 @@ ArrayNumbers::ArrayNumbers(const Config& config)
       accumulation_bits(config.accumulation_format.bits),
       whole_accumulation(config.accumulation_format.is_integer()),
       product_rounded(config.product_rounded),
+      quire(config.quire),
+      products(quire ? ExactProductsOf(config.input_format, config.weight_format) : ExactProducts{}),
       psum(config.psum_format),
       accumulation(config.accumulation_format),
       scales(FormatTable::Of(config.scale_format)),

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kiln/numerics/format.h"
+#include "kiln/numerics/quire.h"
 #include "kiln/numerics/tables.h"
 #include "kiln/targets/systolic/config.h"
 
@@ -59,6 +60,8 @@ struct ArrayNumbers {
   int psum_bits, accumulation_bits;  // of integers
   bool whole_accumulation;
   bool product_rounded;
+  bool quire;
+  ExactProducts products;        // with a quire
   SumFormat psum, accumulation;  // of floats
   std::shared_ptr<const FormatTable> scales;
   int scale_bytes;

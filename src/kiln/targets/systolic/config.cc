@@ -7,7 +7,9 @@
 #include "fmt/format.h"
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/mac.h"
+#include "kiln/numerics/quire.h"
 #include "kiln/support/yaml.h"
+#include "kiln/targets/systolic/numbers.h"
 
 namespace kiln::systolic {
 namespace {
@@ -77,6 +79,10 @@ std::optional<FormatFault> ScaleFault(const Config& c) {
 
 }  // namespace
 
+int64_t Config::accumulator_bits() const {
+  return quire ? ExactProductsOf(input_format, weight_format).sum_bits() : accumulation_format.bits;
+}
+
 float UnitOf(const Format& operand, const Config& config) {
   const bool counts_codes = config.psum_format.is_integer() && operand.is_integer();
   return counts_codes ? std::ldexp(1.0f, -operand.fraction_bits) : 1.0f;
@@ -93,26 +99,12 @@ std::optional<FormatFault> FindFormatFault(const Config& c) {
   if (auto fault = OperandFault("weight_format", c.weight_format)) return fault;
   if (auto fault = SumFault("psum_format", c.psum_format)) return fault;
   if (auto fault = SumFault("accumulation_format", c.accumulation_format)) return fault;
-  if (c.psum_format.is_integer()) {
-    for (const Format* operand : {&c.input_format, &c.weight_format}) {
-      if (IsIntegerOperand(*operand)) continue;
-      return FormatFault{"psum_format",
-                         fmt::format("'{}' cannot hold products of {}", c.psum_format.name, operand->name),
-                         "bf16, fp32 or another float"};
-    }
-    if (c.product_rounded) return FormatFault{"product", "'rounded' over an integer psum", "product: exact"};
+  if (const auto fault = FindMacFault(RuleOf(c, /*scaled=*/c.block_size > 0))) {
+    return FormatFault{fault->key, fault->fault, fault->remedy};
   }
-  if (c.accumulation_format.is_integer()) {
-    if (!c.psum_format.is_integer()) {
-      return FormatFault{"accumulation_format",
-                         fmt::format("'{}' under a psum of {}", c.accumulation_format.name, c.psum_format.name),
-                         "fp32 or another float"};
-    }
-    if (c.block_size > 0) {
-      return FormatFault{"accumulation_format",
-                         fmt::format("'{}' cannot add sums under block scales", c.accumulation_format.name),
-                         "fp32 or another float"};
-    }
+  if (c.product_rounded && (c.psum_format.is_integer() || c.quire)) {
+    return FormatFault{"product", fmt::format("'rounded' before {}", c.quire ? "exact sums" : "an integer psum"),
+                       "product: exact"};
   }
   const Format& v = c.vector_format;
   if (v.kind != FormatKind::kFloat || !v.is_signed || !HasZero(v) || !FitsFp32(v) ||
@@ -155,6 +147,7 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   root.Parsed("psum_format", &c.psum_format, FindFormat);
   if (!c.psum_format.is_integer()) c.accumulation_format = *FindFormat("fp32");
   root.Parsed("accumulation_format", &c.accumulation_format, FindFormat);
+  root.Bool("quire", &c.quire);
   root.Parsed("vector_format", &c.vector_format, FindFormat);
   root.Parsed("scale_format", &c.scale_format, FindFormat);
   if (const auto fault = FindFormatFault(c)) root.Fail(fault->key, fault->fault, fault->remedy);
@@ -212,6 +205,7 @@ std::string PrintConfig(const Config& c) {
   add("product", c.product_rounded ? "rounded" : "exact");
   add("psum_format", c.psum_format.name);
   add("accumulation_format", c.accumulation_format.name);
+  add("quire", c.quire);
   add("vector_format", c.vector_format.name);
   add("block_size", c.block_size);
   add("scale_format", c.scale_format.name);

@@ -39,6 +39,9 @@ struct Config {
   // Of the accumulation buffer, where row tiles are added; absent: int32 over an integer psum without block scales,
   // else fp32.
   Format accumulation_format = *FindFormat("int32");
+  // Sums in a quire: psums are exact, without block scales from the first row tile to the last; the accumulation buffer
+  // holds quires, and psum_format, which must be no integer, is not used.
+  bool quire = false;
   // Of the vector unit: every result of a stage is rounded to it, and values that have no codes stand in memory in it.
   // Any signed float that fp32 holds, nearest even. Narrower than fp32, a fused multiply-add is a product and a sum.
   Format vector_format = *FindFormat("fp32");
@@ -79,6 +82,7 @@ struct Config {
 
   int lanes() const { return array_columns; }
   bool narrow_vector() const { return vector_format.name != "fp32"; }
+  int64_t accumulator_bits() const;  // of one accumulator: of its format, or of the quire
   int64_t macs_per_cycle() const { return int64_t{array_rows} * array_columns; }
 };
 

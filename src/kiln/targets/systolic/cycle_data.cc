@@ -283,61 +283,141 @@ float ScaleOf(const InputBank& bank, const StandingWeights& weights, size_t word
   return weights.scales.empty() ? input : input * weights.scales[column];
 }
 
+// A pass on what the units hold: each of the functions below does one for its kind of sums.
+struct PassData {
+  const Config& config;
+  const ArrayNumbers& numbers;
+  const StandingWeights& weights;
+  const InputBank& bank;
+  const Words& words;
+  size_t word_codes;         // of an input word
+  size_t rows;               // of the row tile
+  size_t columns;            // of the bank, rounded up
+  size_t first_accumulator;  // of the column tile
+  bool overwrite;
+  AccumulationBank& accumulators;
+
+  // visit(word of the bank, first accumulator) for each pixel in order.
+  template <typename Visitor>
+  void ForEachPixel(const Visitor& visit) const {
+    size_t at = first_accumulator;
+    for (const int32_t row : words.rows) {
+      for (const int32_t column : words.columns) {
+        visit(words.first + static_cast<size_t>(row + column), at);
+        at += columns;
+      }
+    }
+  }
+  size_t lanes() const { return static_cast<size_t>(config.array_columns); }
+};
+
+void PassOfIntegers(const PassData& pass) {
+  const int16_t* codes = pass.bank.words.data() + pass.words.first * pass.word_codes;
+  const PassWords places{pass.words.rows, pass.words.columns};
+  if (pass.numbers.direct) {
+    RunPass(pass.weights.whole, codes, places, pass.overwrite, pass.accumulators.sums.data() + pass.first_accumulator);
+    return;
+  }
+  std::vector<int32_t> psums(pass.words.rows.size() * pass.words.columns.size() * pass.columns);
+  RunPass(pass.weights.whole, codes, places, /*overwrite=*/true, psums.data());
+  pass.ForEachPixel([&](size_t word, size_t at) {
+    for (size_t c = 0; c < pass.lanes(); ++c) {
+      const float scale = ScaleOf(pass.bank, pass.weights, word, c);
+      const bool whole = pass.numbers.whole_accumulation;
+      Accumulate(pass.numbers, pass.overwrite, psums[at - pass.first_accumulator + c], scale,
+                 whole ? &pass.accumulators.sums[at + c] : nullptr,
+                 whole ? nullptr : &pass.accumulators.values[at + c]);
+    }
+  });
+}
+
+void PassOfValues(const PassData& pass) {
+  std::vector<float> psums(pass.lanes());
+  pass.ForEachPixel([&](size_t word, size_t at) {
+    const float* inputs = pass.bank.values.data() + word * pass.word_codes;
+    std::fill(psums.begin(), psums.end(), 0.0f);
+    for (size_t r = 0; r < pass.rows; ++r) {
+      const float* weight = pass.weights.values.data() + r * pass.lanes();
+      for (size_t c = 0; c < pass.lanes(); ++c) psums[c] = AddProduct(pass.numbers, psums[c], inputs[r], weight[c]);
+    }
+    for (size_t c = 0; c < pass.lanes(); ++c) {
+      float& value = pass.accumulators.values[at + c];
+      value = pass.numbers.accumulation.Fused(pass.overwrite ? 0.0f : value, psums[c],
+                                              ScaleOf(pass.bank, pass.weights, word, c));
+    }
+  });
+}
+
+// Adds the products of one pixel to the lanes' sums from `first` on.
+void AddExactly(const PassData& pass, size_t word, ExactSums& sums, size_t first) {
+  const float* inputs = pass.bank.values.data() + word * pass.word_codes;
+  for (size_t r = 0; r < pass.rows; ++r) {
+    const float* weight = pass.weights.values.data() + r * pass.lanes();
+    for (size_t c = 0; c < pass.lanes(); ++c) sums.AddProduct(first + c, inputs[r], weight[c]);
+  }
+}
+
+// Without block scales the quires themselves are the accumulators.
+void PassOfQuires(const PassData& pass) {
+  pass.ForEachPixel([&](size_t word, size_t at) {
+    if (pass.overwrite) pass.accumulators.quires.Clear(at, pass.lanes());
+    AddExactly(pass, word, pass.accumulators.quires, at);
+  });
+}
+
+// With block scales each row tile's quire is rounded, and its value accumulated.
+void PassOfScaledQuires(const PassData& pass) {
+  ExactSums psums;
+  psums.Resize(pass.numbers.products, pass.lanes());
+  pass.ForEachPixel([&](size_t word, size_t at) {
+    psums.Clear(0, pass.lanes());
+    AddExactly(pass, word, psums, 0);
+    for (size_t c = 0; c < pass.lanes(); ++c) {
+      float& value = pass.accumulators.values[at + c];
+      value = pass.numbers.accumulation.Fused(pass.overwrite ? 0.0f : value, psums.Rounded(c),
+                                              ScaleOf(pass.bank, pass.weights, word, c));
+    }
+  });
+}
+
+// Makes room for `size` accumulators of the kind that an instruction needs.
+void Reserve(const ArrayNumbers& numbers, bool quires, size_t size, AccumulationBank& accumulators) {
+  accumulators.sums.resize(numbers.whole_accumulation ? size : 0);
+  accumulators.values.resize(numbers.whole_accumulation || quires ? 0 : size);
+  accumulators.quires.Resize(numbers.products, quires ? size : 0);
+}
+
 }  // namespace
 
 void ArrayPass(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
                const Geometry& geometry, const Visit& visit, const StandingWeights& weights, const InputBank& bank,
                const PassOf& pass, AccumulationBank& accumulators) {
+  const Convolution& conv = instruction.convolution;
+  const bool scaled = conv.input_scales.present || conv.weight_scales.present;
   const size_t pixels = static_cast<size_t>(visit.pixels());
   const size_t columns = static_cast<size_t>(weights.whole.columns);
-  const size_t size = static_cast<size_t>(visit.columns) * pixels * columns;
-  accumulators.sums.resize(numbers.whole_accumulation ? size : 0);
-  accumulators.values.resize(numbers.whole_accumulation ? 0 : size);
-  const size_t word_codes = static_cast<size_t>(WordCodes(instruction, config));
+  Reserve(numbers, numbers.quire && !scaled, static_cast<size_t>(visit.columns) * pixels * columns, accumulators);
   const Words words = WordsOf(instruction, geometry, visit, pass);
-  const PassWords places{words.rows, words.columns};
-  const size_t first_accumulator = static_cast<size_t>(pass.column) * pixels * columns;
-  int32_t* sums = numbers.whole_accumulation ? accumulators.sums.data() + first_accumulator : nullptr;
-  float* values = numbers.whole_accumulation ? nullptr : accumulators.values.data() + first_accumulator;
-  if (numbers.direct) {
-    RunPass(weights.whole, bank.words.data() + words.first * word_codes, places, pass.overwrite, sums);
-    return;
-  }
-  if (numbers.whole) {
-    std::vector<int32_t> psums(pixels * columns);
-    RunPass(weights.whole, bank.words.data() + words.first * word_codes, places, /*overwrite=*/true, psums.data());
-    size_t at = 0;
-    for (const int32_t row : words.rows) {
-      for (const int32_t column : words.columns) {
-        const size_t word = words.first + static_cast<size_t>(row + column);
-        for (size_t c = 0; c < columns; ++c, ++at) {
-          const float scale = c < static_cast<size_t>(config.array_columns) ? ScaleOf(bank, weights, word, c) : 1.0f;
-          Accumulate(numbers, pass.overwrite, psums[at], scale, sums == nullptr ? nullptr : sums + at,
-                     values == nullptr ? nullptr : values + at);
-        }
-      }
-    }
-    return;
-  }
   const int32_t row_tile = pass.group * geometry.rows_per_group + pass.tap;
-  const size_t rows = static_cast<size_t>(ValidRows(instruction, config, row_tile));
-  const size_t lanes = static_cast<size_t>(config.array_columns);
-  std::vector<float> psums(lanes);
-  for (const int32_t row : words.rows) {
-    for (const int32_t column : words.columns) {
-      const size_t word = words.first + static_cast<size_t>(row + column);
-      const float* inputs = bank.values.data() + word * word_codes;
-      std::fill(psums.begin(), psums.end(), 0.0f);
-      for (size_t r = 0; r < rows; ++r) {
-        const float* weight = weights.values.data() + r * lanes;
-        for (size_t c = 0; c < lanes; ++c) psums[c] = AddProduct(numbers, psums[c], inputs[r], weight[c]);
-      }
-      for (size_t c = 0; c < lanes; ++c) {
-        const float before = pass.overwrite ? 0.0f : values[c];
-        values[c] = numbers.accumulation.Fused(before, psums[c], ScaleOf(bank, weights, word, c));
-      }
-      values += columns;
-    }
+  const PassData data{.config = config,
+                      .numbers = numbers,
+                      .weights = weights,
+                      .bank = bank,
+                      .words = words,
+                      .word_codes = static_cast<size_t>(WordCodes(instruction, config)),
+                      .rows = static_cast<size_t>(ValidRows(instruction, config, row_tile)),
+                      .columns = columns,
+                      .first_accumulator = static_cast<size_t>(pass.column) * pixels * columns,
+                      .overwrite = pass.overwrite,
+                      .accumulators = accumulators};
+  if (numbers.whole) {
+    PassOfIntegers(data);
+  } else if (!numbers.quire) {
+    PassOfValues(data);
+  } else if (scaled) {
+    PassOfScaledQuires(data);
+  } else {
+    PassOfQuires(data);
   }
 }
 
@@ -348,8 +428,8 @@ void DepthwiseStep(const Instruction& instruction, const Config& config, const A
   const size_t lanes = static_cast<size_t>(config.array_columns);
   const size_t stride = static_cast<size_t>(ColumnsRoundedUp(config));
   const size_t size = static_cast<size_t>(visit.pixels()) * stride;
-  accumulators.sums.assign(numbers.whole_accumulation ? size : 0, 0);
-  accumulators.values.assign(numbers.whole_accumulation ? 0 : size, 0.0f);
+  Reserve(numbers, numbers.quire, size, accumulators);
+  if (numbers.quire) accumulators.quires.Clear(0, size);
   const int32_t places_x = geometry.x.Places(visit.width);
   std::vector<int32_t> whole(lanes);
   std::vector<float> psums(lanes);
@@ -364,14 +444,16 @@ void DepthwiseStep(const Instruction& instruction, const Config& config, const A
                              lanes;
         const size_t weight = static_cast<size_t>(tap) * lanes;
         for (size_t c = 0; c < lanes; ++c) {
-          if (numbers.whole) {
+          if (numbers.quire) {
+            accumulators.quires.AddProduct(at + c, bank.values[place + c], weights.values[weight + c]);
+          } else if (numbers.whole) {
             whole[c] = WrappingAdd(whole[c], int32_t{bank.words[place + c]} * weights.words[weight + c]);
           } else {
             psums[c] = AddProduct(numbers, psums[c], bank.values[place + c], weights.values[weight + c]);
           }
         }
       }
-      for (size_t c = 0; c < lanes; ++c) {
+      for (size_t c = 0; c < lanes && !numbers.quire; ++c) {
         if (!numbers.whole) {
           accumulators.values[at + c] = numbers.accumulation.Fused(0.0f, psums[c], 1.0f);
         } else {

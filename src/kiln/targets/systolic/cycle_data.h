@@ -11,6 +11,7 @@
 #include "kiln/targets/systolic/array_numbers.h"
 #include "kiln/targets/systolic/array_pass.h"
 #include "kiln/targets/systolic/config.h"
+#include "kiln/targets/systolic/exact_sums.h"
 #include "kiln/targets/systolic/isa.h"
 #include "kiln/targets/systolic/numbers.h"
 #include "kiln/targets/systolic/walk.h"
@@ -65,11 +66,14 @@ struct StandingWeights {
   std::vector<float> scales;  // [array_columns], or none
 };
 
-// The accumulators of one block, [column tile of the block][pixel][columns rounded up as in ArrayWeights]: integers, or
-// values.
+// The accumulators of one block, [column tile of the block][pixel][columns rounded up as in ArrayWeights]: integers,
+// values, or quires.
 struct AccumulationBank {
   std::vector<int32_t> sums;
   std::vector<float> values;
+  ExactSums quires;
+  // What the vector unit gets of an accumulator that is no integer.
+  float Value(size_t at) const { return quires.empty() ? values[at] : quires.Rounded(at); }
 };
 
 // Parameters of the channels of one block, [column tile of the block][lane].

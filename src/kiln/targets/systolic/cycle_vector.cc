@@ -278,7 +278,7 @@ void DrainBlock(const Instruction& instruction, const Numbers& numbers, const Vi
               ? AccumulatorToValue(numbers,
                                    WrapAccumulator(accumulators.sums[begin + lane], config.accumulation_format.bits),
                                    parameters.offset[at], scale, bias)
-              : AccumulatorToValue(numbers, accumulators.values[begin + lane], scale, bias);
+              : AccumulatorToValue(numbers, accumulators.Value(begin + lane), scale, bias);
     }
     const OuterIndex outer{visit.batch, visit.y + static_cast<int64_t>(pixel) / visit.width,
                            visit.x + static_cast<int64_t>(pixel) % visit.width, 0};

@@ -28,6 +28,7 @@ MacRule RuleOf(const Config& config, bool scaled) {
   return {.input = config.input_format,
           .weight = config.weight_format,
           .product_rounded = config.product_rounded,
+          .quire = config.quire,
           .scaled = scaled,
           .psum = config.psum_format,
           .accumulation = config.accumulation_format};
