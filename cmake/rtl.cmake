@@ -59,7 +59,7 @@ function(kiln_rtl_model name)
   list(REMOVE_DUPLICATES ARG_SOURCES)
   add_custom_command(OUTPUT ${archive}
     COMMAND ${VERILATOR_PROGRAM} --cc ${KILN_VERILATOR_FLAGS} --assert -DKILN_AXI_CHECKER -O3 --x-assign unique --x-initial unique
-      --Mdir ${folder} --prefix V${name} --top-module ${ARG_TOP} ${ARG_PARAMETERS} ${ARG_FLAGS}
+      -CFLAGS -w --Mdir ${folder} --prefix V${name} --top-module ${ARG_TOP} ${ARG_PARAMETERS} ${ARG_FLAGS}
       ${KILN_VERILATOR_SOURCES} ${ARG_SOURCES}
     COMMAND sed -e "s|^[^:]*:|${archive}:|" ${folder}/V${name}__ver.d > ${folder}/depends.d
     COMMAND ${MAKE_PROGRAM} -s --no-print-directory -C ${folder} -f V${name}.mk V${name}__ALL.a
@@ -86,7 +86,8 @@ function(kiln_rtl_test name)
 endfunction()
 
 # Every module by itself, with its default parameters: Verilator's lint without a warning, and Yosys' elaboration without a
-# problem (`check`) and without a name that it had to make up.
+# problem (`check`), without a name that it had to make up, and without a port whose width is another's (Yosys 0.23 forgets
+# casts inside concatenations).
 function(kiln_rtl_check_modules)
   list(JOIN KILN_RTL_PACKAGES " " packages)
   list(TRANSFORM KILN_RTL_FOLDERS PREPEND "-libdir " OUTPUT_VARIABLE folders)
@@ -98,6 +99,6 @@ function(kiln_rtl_check_modules)
     add_test(NAME rtl.yosys.${module} COMMAND ${YOSYS_PROGRAM} -q -p
       "read_verilog -sv ${packages} ${file}; hierarchy -check ${folders} -top ${module}; proc; check -assert")
     set_tests_properties(rtl.lint.${module} PROPERTIES TIMEOUT 120)
-    set_tests_properties(rtl.yosys.${module} PROPERTIES TIMEOUT 300 FAIL_REGULAR_EXPRESSION "implicitly declared;ERROR")
+    set_tests_properties(rtl.yosys.${module} PROPERTIES TIMEOUT 300 FAIL_REGULAR_EXPRESSION "implicitly declared;Resizing cell port;ERROR")
   endforeach()
 endfunction()

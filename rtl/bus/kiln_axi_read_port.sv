@@ -1,0 +1,205 @@
+// Reads words of any length at any byte address over AXI4: one request in, one word out, in order.
+//
+//   request    (address, bytes, tag) touches beats = (address + bytes - 1) / DATA_BYTES - address / DATA_BYTES + 1 words of the memory.
+//              bytes = 0 is a null request: no bus traffic, one cycle, and its word (of any content) comes out in its place.
+//   word       bytes `address` to `address + bytes - 1`, the first of them as byte 0; what lies beyond is unspecified
+//   accept     a request accepted in cycle t (request_valid && request_ready) keeps the port for its beats: the next is accepted in
+//              t + beats at the earliest (null: t + 1). request_ready is a function of registers only.
+//   time       AR is on the bus in t + 1. The word is at the output in the cycle after its last beat was taken, so with a memory
+//              whose first beat is on the bus M cycles after the AR handshake, and then one each cycle, in cycle
+//                  t + beats - 1 + L,  L = M + kiln_axi_pkg::PORT_LATENCY
+//              A null word comes out one cycle after the word before it, at t + 2 at the earliest.
+//   stalls     the word stays while !word_ready; axi_rready follows word_ready in the same cycle
+//   bursts     incrementing, full width, aligned; never across 4 KiB, 256 beats at most; one burst a request where it fits. All have
+//              one ID, so that data come back in order.
+//   fault      sticky: a response was SLVERR or DECERR; its word came out all the same
+//   idle       nothing asked for and not yet handed over
+// A memory that never stalls is never throttled when OUTSTANDING >= L.
+module kiln_axi_read_port #(
+    parameter int unsigned ADDRESS_BITS = 40,
+    parameter int unsigned DATA_BYTES = 16,  // bytes of a beat: 8 to 128, a power of two
+    parameter int unsigned MAX_BYTES = 16,  // bytes of the longest request, which is the width of a word
+    parameter int unsigned TAG_BITS = 8,
+    parameter int unsigned OUTSTANDING = 32,  // requests under way
+    localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1)  // derived, do not set
+) (
+    input  logic                      clock,
+    input  logic                      reset,
+    input  logic                      request_valid,
+    output logic                      request_ready,
+    input  logic [  ADDRESS_BITS-1:0] request_address,
+    input  logic [    BYTES_BITS-1:0] request_bytes,
+    input  logic [      TAG_BITS-1:0] request_tag,
+    output logic                      word_valid,
+    input  logic                      word_ready,
+    output logic [   MAX_BYTES*8-1:0] word_data,
+    output logic [      TAG_BITS-1:0] word_tag,
+    output logic                      idle,
+    output logic                      fault,
+    // AXI4 master, read channels
+    output logic                      axi_arvalid,
+    input  logic                      axi_arready,
+    output logic [  ADDRESS_BITS-1:0] axi_araddr,
+    output logic [               7:0] axi_arlen,
+    output logic [               2:0] axi_arsize,
+    output logic [               1:0] axi_arburst,
+    input  logic                      axi_rvalid,
+    output logic                      axi_rready,
+    input  logic [  DATA_BYTES*8-1:0] axi_rdata,
+    input  logic [               1:0] axi_rresp,
+    input  logic                      axi_rlast
+);
+  localparam int unsigned DATA_BITS = DATA_BYTES * 8;
+  localparam int unsigned OFFSET_BITS = $clog2(DATA_BYTES);
+  localparam int unsigned MAX_BEATS = (MAX_BYTES + 2 * DATA_BYTES - 2) / DATA_BYTES;  // at the worst offset
+  localparam int unsigned BEATS_BITS = $clog2(MAX_BEATS + 1);
+  localparam int unsigned SPAN_BITS = $clog2(MAX_BYTES + 2 * DATA_BYTES);
+  localparam int unsigned CHUNKS = (MAX_BYTES + DATA_BYTES - 1) / DATA_BYTES;  // words of a beat's size in a word
+
+  if (DATA_BYTES < 8 || DATA_BYTES > 128 || (DATA_BYTES & (DATA_BYTES - 1)) != 0) begin : g_data_bytes
+    $error("DATA_BYTES must be 8, 16, 32, 64 or 128");
+  end
+
+  // ---- Requests: bursts to the bus, one entry a request to the queue of pending words.
+  logic request_null, request_taken, bursts_ready, pending_ready, bursts_pushed, bursts_last;
+  logic [OFFSET_BITS-1:0] request_offset;
+  logic [ BEATS_BITS-1:0] request_beats;
+  logic [ BEATS_BITS-1:0] busy_beats;  // cycles that the last request still keeps the port
+
+  assign request_null = request_bytes == '0;
+  assign request_offset = request_address[OFFSET_BITS-1:0];
+  assign request_beats = BEATS_BITS'((SPAN_BITS'(request_offset) + SPAN_BITS'(request_bytes) + SPAN_BITS'(DATA_BYTES - 1)) >>
+                                     OFFSET_BITS);
+  assign request_ready = busy_beats == '0 && bursts_ready && pending_ready;
+  assign request_taken = request_valid && request_ready;
+
+  always_ff @(posedge clock) begin
+    if (reset) busy_beats <= '0;
+    else if (request_taken) busy_beats <= request_null ? '0 : request_beats - 1'b1;
+    else if (busy_beats != '0) busy_beats <= busy_beats - 1'b1;
+  end
+
+  kiln_axi_bursts #(
+      .ADDRESS_BITS(ADDRESS_BITS),
+      .DATA_BYTES(DATA_BYTES),
+      .MAX_BEATS(MAX_BEATS)
+  ) bursts (
+      .clock,
+      .reset,
+      .run_valid(request_taken && !request_null),
+      .run_ready(bursts_ready),
+      .run_place(request_address[ADDRESS_BITS-1:OFFSET_BITS]),
+      .run_beats(request_beats),
+      .room(1'b1),
+      .burst_pushed(bursts_pushed),
+      .burst_last(bursts_last),
+      .axi_valid(axi_arvalid),
+      .axi_ready(axi_arready),
+      .axi_addr(axi_araddr),
+      .axi_len(axi_arlen)
+  );
+  assign axi_arsize  = 3'(OFFSET_BITS);
+  assign axi_arburst = kiln_axi_pkg::BURST_INCR;
+
+  logic pending_valid, pending_null, pending_pop;
+  logic [OFFSET_BITS-1:0] pending_offset;
+  logic [ BEATS_BITS-1:0] pending_last;  // number of its last beat, from 0
+  logic [   TAG_BITS-1:0] pending_tag;
+  logic [$clog2(OUTSTANDING+1)-1:0] unused_count;
+  kiln_fifo #(
+      .WIDTH(1 + OFFSET_BITS + BEATS_BITS + TAG_BITS),
+      .DEPTH(OUTSTANDING)
+  ) pending (
+      .clock,
+      .reset,
+      .in_valid (request_taken),
+      .in_ready (pending_ready),
+      .in_data  ({request_null, request_offset, request_beats - 1'b1, request_tag}),
+      .out_valid(pending_valid),
+      .out_ready(pending_pop),
+      .out_data ({pending_null, pending_offset, pending_last, pending_tag}),
+      .count    (unused_count)
+  );
+
+  // ---- Words: each beat is rotated by the request's offset, which brings its bytes to their places within a chunk: the lower ones
+  // begin chunk `beat`, the upper ones end the chunk before.
+  logic output_free, beat_taken;
+  logic [BEATS_BITS-1:0] beat;
+  logic [DATA_BITS-1:0] rotated, lower;
+  logic [CHUNKS*DATA_BITS-1:0] chunks;
+
+  assign output_free = !word_valid || word_ready;
+  assign axi_rready = pending_valid && !pending_null && output_free;
+  assign beat_taken = axi_rvalid && axi_rready;
+  assign pending_pop = pending_null ? output_free : beat_taken && beat == pending_last;
+  assign rotated = DATA_BITS'({axi_rdata, axi_rdata} >> {pending_offset, 3'b000});
+  assign lower = {DATA_BITS{1'b1}} >> {pending_offset, 3'b000};
+
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      beat       <= '0;
+      word_valid <= 1'b0;
+      fault      <= 1'b0;
+    end else begin
+      if (beat_taken) beat <= beat == pending_last ? '0 : beat + 1'b1;
+      if (output_free) word_valid <= pending_valid && pending_pop;
+      if (beat_taken && axi_rresp[1]) fault <= 1'b1;
+    end
+    if (output_free) word_tag <= pending_tag;
+  end
+
+  for (genvar c = 0; c < CHUNKS; c = c + 1) begin : g_chunk
+    always_ff @(posedge clock) begin
+      if (beat_taken && beat == BEATS_BITS'(c)) chunks[c*DATA_BITS+:DATA_BITS] <= rotated;
+      else if (beat_taken && beat == BEATS_BITS'(c + 1))
+        chunks[c*DATA_BITS+:DATA_BITS] <= (chunks[c*DATA_BITS+:DATA_BITS] & lower) | (rotated & ~lower);
+    end
+  end
+  assign word_data = chunks[MAX_BYTES*8-1:0];
+  assign idle = !pending_valid && !word_valid;
+
+  // The number of beats is known without rlast; an error is bit 1 of the response.
+  logic unused_signals;
+  assign unused_signals = &{1'b0, axi_rlast, axi_rresp[0], bursts_pushed, bursts_last};
+
+`ifdef KILN_AXI_CHECKER
+  logic [kiln_axi_pkg::RULES-1:0] unused_violations;
+  kiln_axi_checker #(
+      .ADDRESS_BITS(ADDRESS_BITS),
+      .DATA_BYTES(DATA_BYTES)
+  ) checker_of_port (
+      .clock,
+      .reset,
+      .axi_arvalid,
+      .axi_arready,
+      .axi_arid(1'b0),
+      .axi_araddr,
+      .axi_arlen,
+      .axi_arsize,
+      .axi_arburst,
+      .axi_rvalid,
+      .axi_rready,
+      .axi_rid(1'b0),
+      .axi_rdata,
+      .axi_rresp,
+      .axi_rlast,
+      .axi_awvalid(1'b0),
+      .axi_awready(1'b0),
+      .axi_awid(1'b0),
+      .axi_awaddr('0),
+      .axi_awlen('0),
+      .axi_awsize('0),
+      .axi_awburst('0),
+      .axi_wvalid(1'b0),
+      .axi_wready(1'b0),
+      .axi_wdata('0),
+      .axi_wstrb('0),
+      .axi_wlast(1'b0),
+      .axi_bvalid(1'b0),
+      .axi_bready(1'b0),
+      .axi_bid(1'b0),
+      .axi_bresp('0),
+      .violations(unused_violations)
+  );
+`endif
+endmodule

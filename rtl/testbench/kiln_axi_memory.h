@@ -1,0 +1,441 @@
+// A memory behind AXI4 ports, for testbenches of Verilated designs. Self-contained C++17: it goes beside emitted
+// designs.
+//
+// One AxiMemory holds the bytes; each bus has an AxiReadPort and/or AxiWritePort on it (an AXI bus with several IDs is
+// one pair). In every clock cycle, in this order:
+//
+//   KILN_AXI_DRIVE_READ(top, axi, port);     // the memory's side of AR and R (of AW, W, B: KILN_AXI_DRIVE_WRITE)
+//   top.eval();                              // combinational logic follows
+//   KILN_AXI_SAMPLE_READ(top, axi, port);    // handshakes of this cycle
+//   rising clock edge
+//
+// with ports named axi_arvalid, axi_rdata, ...: the second argument is what stands before _arvalid. Buses with IDs: the
+// macros that end in _ID.
+//
+// Timing (all cycles of the bus clock):
+//   ideal      always ready; the first beat of a burst is on the bus `latency` cycles after its AR handshake or right
+//   behind the burst before, then one
+//              beat a cycle; a response `latency` cycles after the handshake of its last beat, or of its address if
+//              that is later
+//   DRAM       all ports share a data bus of `bytes_per_cycle`, on which bursts follow each other in the order of their
+//   addresses. A burst that
+//              stays in the row of its bank that was opened last waits `latency`, another one `latency` + `row_miss`.
+//   stalls     with a probability for each of the five channels, in stretches of random length; never changes what was
+//   offered
+//
+// Order, the strictest that AXI allows: a read takes the bytes as they stand when its address is taken; a write changes
+// them in the cycle in which its response is offered. A master that reads what it has written without waiting for the
+// response gets the old bytes.
+//
+// Addresses at or beyond the size answer DECERR, reads there give 0xee bytes; addresses in a range given to Poison()
+// answer SLVERR. Everything follows from the seeds.
+#ifndef KILN_TESTBENCH_AXI_MEMORY_H_
+#define KILN_TESTBENCH_AXI_MEMORY_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <utility>
+#include <vector>
+
+namespace kiln::testbench {
+
+struct AxiTiming {
+  // Cycles from the handshake that asks to the first beat or the response; at least 1. An ideal machine with a memory
+  // latency of L has latency = L - PORT_LATENCY (rtl/bus/kiln_axi_pkg.sv).
+  uint64_t latency = 14;
+
+  // DRAM; bytes_per_cycle = 0 means ideal.
+  double bytes_per_cycle = 0;
+  uint64_t row_miss = 0;      // further cycles for a burst to another row of its bank
+  uint64_t row_bytes = 2048;  // rows of consecutive addresses go round the banks
+  uint64_t banks = 8;
+
+  // Probability that a channel is in a stretch of stalls.
+  double stall_ar = 0, stall_r = 0, stall_aw = 0, stall_w = 0, stall_b = 0;
+  uint64_t longest_stall = 8;  // cycles of a stretch: 1 to this, each as likely
+
+  AxiTiming& StallAll(double probability) {
+    stall_ar = stall_r = stall_aw = stall_w = stall_b = probability;
+    return *this;
+  }
+};
+
+namespace internal {
+
+// The widest data bus is 1024 bits; no allocation for each beat.
+using BeatBytes = std::array<uint8_t, 128>;
+
+// SplitMix64 (Steele, Lea, Flood 2014), which needs no state but a counter.
+class Dice {
+ public:
+  explicit Dice(uint64_t seed) : state_(seed) {}
+  uint64_t Next() {
+    state_ += 0x9e3779b97f4a7c15u;
+    uint64_t x = state_;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+  }
+  double Uniform() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
+
+ private:
+  uint64_t state_;
+};
+
+// Stretches of stalled and of free cycles, each of 1 to `longest` cycles.
+class StallStream {
+ public:
+  StallStream(uint64_t seed, double probability, uint64_t longest)
+      : dice_(seed), probability_(probability), longest_(std::max<uint64_t>(longest, 1)) {}
+  bool Next() {
+    if (probability_ <= 0) {
+      return false;
+    }
+    if (remaining_ == 0) {
+      stalled_ = dice_.Uniform() < probability_;
+      remaining_ = 1 + dice_.Next() % longest_;
+    }
+    --remaining_;
+    return stalled_;
+  }
+
+ private:
+  Dice dice_;
+  double probability_;
+  uint64_t longest_;
+  uint64_t remaining_ = 0;
+  bool stalled_ = false;
+};
+
+}  // namespace internal
+
+// The bytes, and the DRAM's data bus that all ports share.
+class AxiMemory {
+ public:
+  explicit AxiMemory(uint64_t bytes, const AxiTiming& timing = AxiTiming())
+      : timing_(timing), bytes_(bytes), open_row_(std::max<uint64_t>(timing.banks, 1), ~uint64_t{0}) {}
+
+  std::vector<uint8_t>& bytes() { return bytes_; }
+  const std::vector<uint8_t>& bytes() const { return bytes_; }
+  const AxiTiming& timing() const { return timing_; }
+
+  // From now on accesses that touch [address, address + size) answer SLVERR; reads give the bytes, writes do nothing.
+  void Poison(uint64_t address, uint64_t size) { poisoned_.emplace_back(address, address + size); }
+
+  // AXI response code for an access.
+  unsigned Response(uint64_t address, uint64_t size) const {
+    if (address >= bytes_.size() || size > bytes_.size() - address) {
+      return 3;  // DECERR
+    }
+    for (const auto& [begin, end] : poisoned_) {
+      if (address < end && begin < address + size) {
+        return 2;  // SLVERR
+      }
+    }
+    return 0;
+  }
+
+  void Read(uint64_t address, uint64_t size, uint8_t* data) const {
+    if (Response(address, size) == 3) {
+      std::memset(data, 0xee, size);
+    } else {
+      std::memcpy(data, bytes_.data() + address, size);
+    }
+  }
+  void Write(uint64_t address, const uint8_t* data, uint64_t strobes_lo, uint64_t strobes_hi, uint64_t size) {
+    if (Response(address, size) != 0) {
+      return;
+    }
+    for (uint64_t i = 0; i < size; ++i) {
+      if (((i < 64 ? strobes_lo >> i : strobes_hi >> (i - 64)) & 1) != 0) {
+        bytes_[address + i] = data[i];
+      }
+    }
+  }
+
+  // Books a burst on the DRAM's bus that is asked for in cycle `now`; returns the cycle of its first beat and sets the
+  // cycles from beat to beat. Ideal: now + latency, 1.
+  double Book(uint64_t now, uint64_t address, uint64_t beats, uint64_t beat_bytes, double* cycles_per_beat) {
+    if (timing_.bytes_per_cycle <= 0) {
+      *cycles_per_beat = 1;
+      return static_cast<double>(now + timing_.latency);
+    }
+    const uint64_t row = address / timing_.row_bytes;
+    uint64_t& open = open_row_[row % open_row_.size()];
+    const uint64_t wait = timing_.latency + (open == row ? 0 : timing_.row_miss);
+    open = row;
+    *cycles_per_beat = static_cast<double>(beat_bytes) / timing_.bytes_per_cycle;
+    const double first = std::max(static_cast<double>(now + wait), bus_free_);
+    bus_free_ = first + *cycles_per_beat * static_cast<double>(beats);
+    return first;
+  }
+
+ private:
+  AxiTiming timing_;
+  std::vector<uint8_t> bytes_;
+  std::vector<std::pair<uint64_t, uint64_t>> poisoned_;
+  std::vector<uint64_t> open_row_;  // of each bank
+  double bus_free_ = 0;             // cycle in which the DRAM's bus is free again
+};
+
+// AR and R of one bus.
+class AxiReadPort {
+ public:
+  AxiReadPort(AxiMemory* memory, unsigned data_bytes, uint64_t seed = 1)
+      : memory_(memory),
+        data_bytes_(data_bytes),
+        stall_ar_(seed * 5 + 0, memory->timing().stall_ar, memory->timing().longest_stall),
+        stall_r_(seed * 5 + 1, memory->timing().stall_r, memory->timing().longest_stall) {}
+
+  // Outputs of this cycle.
+  bool arready() const { return arready_; }
+  bool rvalid() const { return rvalid_; }
+  const uint8_t* rdata() const { return beats_.front().data.data(); }
+  unsigned data_bytes() const { return data_bytes_; }
+  unsigned rresp() const { return beats_.front().response; }
+  bool rlast() const { return beats_.front().last; }
+  unsigned rid() const { return beats_.front().id; }
+
+  // Begins a cycle: decides what the memory offers.
+  void Drive() {
+    arready_ = !stall_ar_.Next();
+    const bool stalled = stall_r_.Next();
+    rvalid_ = !beats_.empty() && (rvalid_ || (!stalled && beats_.front().cycle <= now_));
+  }
+
+  // Ends a cycle: handshakes.
+  void Sample(bool arvalid, uint64_t araddr, unsigned arlen, unsigned arid, bool rready) {
+    if (rvalid_ && rready) {
+      beats_.pop_front();
+      rvalid_ = false;
+      ++beats_taken_;
+    }
+    if (arvalid && arready_) {
+      Ask(araddr, arlen + 1, arid);
+    }
+    ++now_;
+  }
+
+  // Counts since the beginning: bursts asked for, beats handed over.
+  uint64_t bursts_taken() const { return bursts_taken_; }
+  uint64_t beats_taken() const { return beats_taken_; }
+  // Whether nothing is under way.
+  bool idle() const { return beats_.empty(); }
+
+ private:
+  struct Beat {
+    uint64_t cycle;  // earliest on the bus
+    internal::BeatBytes data;
+    unsigned response;
+    bool last;
+    unsigned id;
+  };
+
+  void Ask(uint64_t address, uint64_t beats, unsigned id) {
+    double per_beat = 1;
+    double time = memory_->Book(now_, address, beats, data_bytes_, &per_beat);
+    for (uint64_t i = 0; i < beats; ++i) {
+      // A beat is on the bus when the whole of it has come, and one cycle after the beat before it.
+      const double whole = time + std::max(per_beat, 1.0) - 1;
+      next_ = std::max(next_ + 1, static_cast<uint64_t>(whole));
+      time += per_beat;
+      Beat beat{next_, {}, memory_->Response(address, data_bytes_), i + 1 == beats, id};
+      memory_->Read(address, data_bytes_, beat.data.data());
+      beats_.push_back(std::move(beat));
+      address += data_bytes_;
+    }
+    ++bursts_taken_;
+  }
+
+  AxiMemory* memory_;
+  unsigned data_bytes_;
+  internal::StallStream stall_ar_, stall_r_;
+  std::deque<Beat> beats_;
+  uint64_t now_ = 0;
+  uint64_t next_ = 0;  // cycle of the last beat booked
+  bool arready_ = false, rvalid_ = false;
+  uint64_t bursts_taken_ = 0, beats_taken_ = 0;
+};
+
+// AW, W and B of one bus.
+class AxiWritePort {
+ public:
+  AxiWritePort(AxiMemory* memory, unsigned data_bytes, uint64_t seed = 1)
+      : memory_(memory),
+        data_bytes_(data_bytes),
+        stall_aw_(seed * 5 + 2, memory->timing().stall_aw, memory->timing().longest_stall),
+        stall_w_(seed * 5 + 3, memory->timing().stall_w, memory->timing().longest_stall),
+        stall_b_(seed * 5 + 4, memory->timing().stall_b, memory->timing().longest_stall) {}
+
+  bool awready() const { return awready_; }
+  bool wready() const { return wready_; }
+  bool bvalid() const { return bvalid_; }
+  unsigned bresp() const { return responses_.front().response; }
+  unsigned bid() const { return responses_.front().id; }
+
+  void Drive() {
+    awready_ = !stall_aw_.Next();
+    wready_ = !stall_w_.Next();
+    const bool stalled = stall_b_.Next();
+    if (!bvalid_ && !responses_.empty() && !stalled && responses_.front().cycle <= now_) {
+      bvalid_ = true;
+      Commit(&responses_.front());
+    }
+  }
+
+  // wdata and wstrb: data_bytes bytes and as many bits, least significant first.
+  void Sample(bool awvalid, uint64_t awaddr, unsigned awlen, unsigned awid, bool wvalid, const void* wdata,
+              const void* wstrb, bool wlast, bool bready) {
+    if (bvalid_ && bready) {
+      responses_.pop_front();
+      bvalid_ = false;
+    }
+    if (awvalid && awready_) {
+      addresses_.push_back({awaddr, awlen + 1, awid});
+    }
+    if (wvalid && wready_) {
+      Beat beat{{}, 0, 0};
+      std::memcpy(beat.data.data(), wdata, data_bytes_);
+      std::memcpy(&beat.strobes_lo, wstrb, std::min<size_t>(data_bytes_ / 8, 8));
+      if (data_bytes_ > 64) {
+        std::memcpy(&beat.strobes_hi, static_cast<const uint8_t*>(wstrb) + 8, data_bytes_ / 8 - 8);
+      }
+      burst_.push_back(std::move(beat));
+      ++beats_taken_;
+      if (wlast) {
+        data_.push_back(std::move(burst_));
+        burst_.clear();
+      }
+    }
+    while (!addresses_.empty() && !data_.empty()) {
+      Answer();
+    }
+    ++now_;
+  }
+
+  uint64_t bursts_taken() const { return bursts_taken_; }
+  uint64_t beats_taken() const { return beats_taken_; }
+  bool idle() const { return responses_.empty() && addresses_.empty() && data_.empty() && burst_.empty(); }
+
+ private:
+  struct Address {
+    uint64_t address;
+    uint64_t beats;
+    unsigned id;
+  };
+  struct Beat {
+    internal::BeatBytes data;
+    uint64_t strobes_lo, strobes_hi;
+  };
+  struct Response {
+    uint64_t cycle;
+    unsigned id;
+    uint64_t address;
+    std::vector<Beat> beats;
+    unsigned response;
+  };
+
+  // Address and data of the oldest burst are here.
+  void Answer() {
+    const Address& address = addresses_.front();
+    double per_beat = 1;
+    const uint64_t beats = address.beats;
+    const double first = memory_->Book(now_, address.address, beats, data_bytes_, &per_beat);
+    // The ideal memory has taken the data as they came; a DRAM moves them over its bus now.
+    const double last =
+        memory_->timing().bytes_per_cycle > 0 ? first + per_beat * static_cast<double>(beats) - 1 : first;
+    next_ = std::max(next_ + 1, static_cast<uint64_t>(last));
+    responses_.push_back({next_, address.id, address.address, std::move(data_.front()), 0});
+    addresses_.pop_front();
+    data_.pop_front();
+    ++bursts_taken_;
+  }
+
+  void Commit(Response* response) {
+    uint64_t address = response->address;
+    for (const Beat& beat : response->beats) {
+      response->response = std::max(response->response, memory_->Response(address, data_bytes_));
+      memory_->Write(address, beat.data.data(), beat.strobes_lo, beat.strobes_hi, data_bytes_);
+      address += data_bytes_;
+    }
+  }
+
+  AxiMemory* memory_;
+  unsigned data_bytes_;
+  internal::StallStream stall_aw_, stall_w_, stall_b_;
+  std::deque<Address> addresses_;
+  std::vector<Beat> burst_;             // of the data burst that has begun
+  std::deque<std::vector<Beat>> data_;  // whole bursts whose addresses have not come
+  std::deque<Response> responses_;
+  uint64_t now_ = 0;
+  uint64_t next_ = 0;
+  bool awready_ = false, wready_ = false, bvalid_ = false;
+  uint64_t bursts_taken_ = 0, beats_taken_ = 0;
+};
+
+// Copies bytes into a port of any width that Verilator keeps in an integer or a VlWide.
+template <typename Port>
+void AxiSetData(Port* port, const uint8_t* data, size_t bytes) {
+  std::memcpy(static_cast<void*>(port), data, std::min(sizeof *port, bytes));
+}
+
+}  // namespace kiln::testbench
+
+#define KILN_AXI_DRIVE_READ(top, name, port)                                                   \
+  do {                                                                                         \
+    (port).Drive();                                                                            \
+    (top).name##_arready = (port).arready();                                                   \
+    (top).name##_rvalid = (port).rvalid();                                                     \
+    if ((port).rvalid()) {                                                                     \
+      ::kiln::testbench::AxiSetData(&(top).name##_rdata, (port).rdata(), (port).data_bytes()); \
+      (top).name##_rresp = static_cast<unsigned char>((port).rresp() & 3);                     \
+      (top).name##_rlast = (port).rlast();                                                     \
+    }                                                                                          \
+  } while (false)
+
+#define KILN_AXI_DRIVE_READ_ID(top, name, port)                                 \
+  do {                                                                          \
+    KILN_AXI_DRIVE_READ(top, name, port);                                       \
+    if ((port).rvalid()) {                                                      \
+      (top).name##_rid = static_cast<decltype((top).name##_rid)>((port).rid()); \
+    }                                                                           \
+  } while (false)
+
+#define KILN_AXI_SAMPLE_READ(top, name, port) \
+  (port).Sample((top).name##_arvalid, (top).name##_araddr, (top).name##_arlen, 0, (top).name##_rready)
+
+#define KILN_AXI_SAMPLE_READ_ID(top, name, port) \
+  (port).Sample((top).name##_arvalid, (top).name##_araddr, (top).name##_arlen, (top).name##_arid, (top).name##_rready)
+
+#define KILN_AXI_DRIVE_WRITE(top, name, port)                              \
+  do {                                                                     \
+    (port).Drive();                                                        \
+    (top).name##_awready = (port).awready();                               \
+    (top).name##_wready = (port).wready();                                 \
+    (top).name##_bvalid = (port).bvalid();                                 \
+    if ((port).bvalid()) {                                                 \
+      (top).name##_bresp = static_cast<unsigned char>((port).bresp() & 3); \
+    }                                                                      \
+  } while (false)
+
+#define KILN_AXI_DRIVE_WRITE_ID(top, name, port)                                \
+  do {                                                                          \
+    KILN_AXI_DRIVE_WRITE(top, name, port);                                      \
+    if ((port).bvalid()) {                                                      \
+      (top).name##_bid = static_cast<decltype((top).name##_bid)>((port).bid()); \
+    }                                                                           \
+  } while (false)
+
+#define KILN_AXI_SAMPLE_WRITE(top, name, port)                                                         \
+  (port).Sample((top).name##_awvalid, (top).name##_awaddr, (top).name##_awlen, 0, (top).name##_wvalid, \
+                &(top).name##_wdata, &(top).name##_wstrb, (top).name##_wlast, (top).name##_bready)
+
+#define KILN_AXI_SAMPLE_WRITE_ID(top, name, port)                                                                      \
+  (port).Sample((top).name##_awvalid, (top).name##_awaddr, (top).name##_awlen, (top).name##_awid, (top).name##_wvalid, \
+                &(top).name##_wdata, &(top).name##_wstrb, (top).name##_wlast, (top).name##_bready)
+
+#endif  // KILN_TESTBENCH_AXI_MEMORY_H_
