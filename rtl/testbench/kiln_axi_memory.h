@@ -397,12 +397,12 @@ void AxiSetData(Port* port, const uint8_t* data, size_t bytes) {
     }                                                                                          \
   } while (false)
 
-#define KILN_AXI_DRIVE_READ_ID(top, name, port)                                 \
-  do {                                                                          \
-    KILN_AXI_DRIVE_READ(top, name, port);                                       \
-    if ((port).rvalid()) {                                                      \
-      (top).name##_rid = static_cast<decltype((top).name##_rid)>((port).rid()); \
-    }                                                                           \
+#define KILN_AXI_DRIVE_READ_ID(top, name, port)                    \
+  do {                                                             \
+    KILN_AXI_DRIVE_READ(top, name, port);                          \
+    if ((port).rvalid()) {                                         \
+      (top).name##_rid = static_cast<unsigned char>((port).rid()); \
+    }                                                              \
   } while (false)
 
 #define KILN_AXI_SAMPLE_READ(top, name, port) \
@@ -422,12 +422,12 @@ void AxiSetData(Port* port, const uint8_t* data, size_t bytes) {
     }                                                                      \
   } while (false)
 
-#define KILN_AXI_DRIVE_WRITE_ID(top, name, port)                                \
-  do {                                                                          \
-    KILN_AXI_DRIVE_WRITE(top, name, port);                                      \
-    if ((port).bvalid()) {                                                      \
-      (top).name##_bid = static_cast<decltype((top).name##_bid)>((port).bid()); \
-    }                                                                           \
+#define KILN_AXI_DRIVE_WRITE_ID(top, name, port)                   \
+  do {                                                             \
+    KILN_AXI_DRIVE_WRITE(top, name, port);                         \
+    if ((port).bvalid()) {                                         \
+      (top).name##_bid = static_cast<unsigned char>((port).bid()); \
+    }                                                              \
   } while (false)
 
 #define KILN_AXI_SAMPLE_WRITE(top, name, port)                                                         \
