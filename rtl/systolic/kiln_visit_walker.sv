@@ -1,0 +1,98 @@
+// Walks the visits of a matrix or depthwise instruction - one block of one pixel tile each - in their order (walk.h, VisitsOf):
+//   input outer    for batch, for tile row, for tile column, for block
+//   weight outer   for batch, for block, for tile row, for tile column
+// Every unit that works visit by visit has one of its own, at its own place in the program.
+//   command_tiling  of the instruction at the head of the unit's queue; changes only behind a cycle with `advance && last`
+//   advance         in the last cycle of the unit's work on a visit: the next cycle has the next visit, or, after the last one, the
+//                   first of the next instruction
+// Outputs follow from `command_tiling` and registers in the same cycle, so that the first visit of an instruction is there in the cycle in
+// which the instruction is.
+//
+// `step` tells which loop the visit behind this one is reached by - the loops inside it begin anew - as one bit of five, from the
+// innermost loop of either order to the outermost; 0 with `last`. With kiln_nest_sum a unit walks its addresses along:
+//   step[0]  block, input outer    step[1]  tile column    step[2]  tile row    step[3]  block, weight outer    step[4]  batch
+module kiln_visit_walker (
+    input  logic                                     clock,
+    input  logic                                     reset,
+    input  kiln_systolic_pkg::tiling_t               command_tiling,
+    input  logic                                     advance,
+    output logic                                     last,  // visit of the instruction
+    output logic [kiln_systolic_pkg::INDEX_BITS-1:0] index,  // of the visit in the instruction, modulo 2^16
+    output logic [                              4:0] step,
+    output logic [kiln_systolic_pkg::COUNT_BITS-1:0] height,  // pixels of the tile
+    output logic [kiln_systolic_pkg::COUNT_BITS-1:0] width,
+    output logic [kiln_systolic_pkg::COUNT_BITS-1:0] columns,  // column tiles of the block
+    output logic                                     last_row,  // the tile's is the last row of tiles,
+    output logic                                     last_column,  // the last column of tiles;
+    output logic                                     last_block,  // the block's column tiles end with the instruction's last
+    // Whether inputs, weights, channel parameters are fetched for the visit, and whether it is the last one to use them.
+    output logic                                     fetch_inputs,
+    output logic                                     last_of_inputs,
+    output logic                                     fetch_weights,
+    output logic                                     last_of_weights,
+    output logic                                     fetch_parameters,
+    output logic                                     last_of_parameters
+);
+  localparam int COUNT_BITS = kiln_systolic_pkg::COUNT_BITS;
+  localparam logic [COUNT_BITS-1:0] ONE = COUNT_BITS'(1);
+
+  logic [COUNT_BITS-1:0] batch, tile_y, tile_x, block;
+  logic last_batch, last_tile, first_tile, first_block;
+  assign last_batch = batch == command_tiling.batch - ONE;
+  assign last_row = tile_y == command_tiling.tiles_y - ONE;
+  assign last_column = tile_x == command_tiling.tiles_x - ONE;
+  assign last_block = block == command_tiling.blocks - ONE;
+  assign last_tile = last_row && last_column;
+  assign first_tile = tile_y == '0 && tile_x == '0;
+  assign first_block = block == '0;
+  assign last = last_batch && last_tile && last_block;
+
+  assign height = last_row ? command_tiling.last_tile_height : command_tiling.tile_height;
+  assign width = last_column ? command_tiling.last_tile_width : command_tiling.tile_width;
+  assign columns = last_block ? command_tiling.last_block_columns : command_tiling.columns_per_block;
+
+  // Inputs are resident only where blocks are the inner loop, weights only where tiles are.
+  assign fetch_inputs = !command_tiling.inputs_resident || first_block;
+  assign last_of_inputs = !command_tiling.inputs_resident || last_block;
+  assign fetch_weights = !command_tiling.weights_resident || first_tile;
+  assign last_of_weights = !command_tiling.weights_resident || last_tile;
+
+  logic input_outer;
+  assign input_outer = command_tiling.order == kiln_systolic_pkg::ORDER_INPUT_OUTER;
+  always_comb begin
+    step = '0;
+    if (input_outer && !last_block) step[0] = 1'b1;
+    else if (!last_column) step[1] = 1'b1;
+    else if (!last_row) step[2] = 1'b1;
+    else if (!input_outer && !last_block) step[3] = 1'b1;
+    else if (!last_batch) step[4] = 1'b1;
+  end
+
+  // Parameters stay as long as the block does, and the batch where batches have their own.
+  logic block_stays, parameters_stay, parameters_stayed;
+  assign block_stays = command_tiling.blocks == ONE || !(input_outer || last_tile);
+  assign parameters_stay = !last && block_stays && !(step[4] && command_tiling.parameters_by_batch);
+  assign fetch_parameters = !parameters_stayed;
+  assign last_of_parameters = !parameters_stay;
+
+  always_ff @(posedge clock) begin
+    if (reset || (advance && last)) begin
+      batch             <= '0;
+      tile_y            <= '0;
+      tile_x            <= '0;
+      block             <= '0;
+      index             <= '0;
+      parameters_stayed <= 1'b0;
+    end else if (advance) begin
+      index             <= index + 1'b1;
+      parameters_stayed <= parameters_stay;
+      if (step[0] || step[3]) block <= block + ONE;
+      else if (input_outer || step[4]) block <= '0;
+      if (step[1]) tile_x <= tile_x + ONE;
+      else if (!step[0]) tile_x <= '0;
+      if (step[2]) tile_y <= tile_y + ONE;
+      else if (step[3] || step[4]) tile_y <= '0;
+      if (step[4]) batch <= batch + ONE;
+    end
+  end
+endmodule

@@ -1,0 +1,126 @@
+// kiln_visit_walker against VisitsOf (walk.h) on random instructions, one after the other through one walker.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "Vvisit_walker.h"
+#include "kiln/support/random.h"
+#include "kiln/targets/systolic/walk.h"
+#include "tests/rtl/support.h"
+#include "tests/targets/systolic/random_instruction.h"
+
+namespace kiln::systolic {
+namespace {
+
+// Fields of a packed struct, first member first; the port has it in its lowest bits.
+class PackedFields {
+ public:
+  void Add(int bits, uint64_t value) {
+    for (int i = bits - 1; i >= 0; --i) bits_.push_back((value >> i & 1) != 0);
+  }
+  std::vector<uint8_t> Bytes() const {
+    std::vector<uint8_t> bytes((bits_.size() + 7) / 8);
+    for (size_t i = 0; i < bits_.size(); ++i) {
+      const size_t place = bits_.size() - 1 - i;
+      if (bits_[i]) bytes[place / 8] |= static_cast<uint8_t>(1u << place % 8);
+    }
+    return bytes;
+  }
+
+ private:
+  std::vector<bool> bits_;
+};
+
+uint64_t LastPart(int32_t whole, int32_t parts, int32_t part) {
+  return static_cast<uint64_t>(whole - (parts - 1) * part);
+}
+
+std::vector<uint8_t> PackTiling(const Instruction& in, const Config& config) {
+  const Geometry g = GeometryOf(in, config);
+  const Tiling& t = in.tiling;
+  const int32_t columns = in.opcode == Opcode::kDepthwise ? 1 : t.columns_per_block;
+  PackedFields f;
+  for (int32_t count : {in.convolution.batch, g.tiles_y, g.tiles_x, g.blocks}) f.Add(24, static_cast<uint64_t>(count));
+  f.Add(1, t.order == Order::kWeightOuter);
+  f.Add(1, t.packing == Packing::kTaps);
+  f.Add(1, g.inputs_resident);
+  f.Add(1, g.weights_resident);
+  f.Add(1, in.convolution.parameter_batch_stride != 0);
+  f.Add(11, 0);
+  f.Add(24, static_cast<uint64_t>(t.tile_height));
+  f.Add(24, static_cast<uint64_t>(t.tile_width));
+  f.Add(24, LastPart(in.convolution.out_height, g.tiles_y, t.tile_height));
+  f.Add(24, LastPart(in.convolution.out_width, g.tiles_x, t.tile_width));
+  f.Add(16, 0);
+  f.Add(24, static_cast<uint64_t>(columns));
+  f.Add(24, LastPart(g.column_tiles, g.blocks, columns));
+  f.Add(64, 0);  // members of other units
+  return f.Bytes();
+}
+
+// Which loop leads from one visit to the next, as the walker's `step` tells it.
+uint32_t StepBetween(const Instruction& in, const Visit& a, const Visit& b) {
+  if (a.batch != b.batch) return 1u << 4;
+  const bool input_outer = in.tiling.order == Order::kInputOuter;
+  if (!input_outer && a.first_column != b.first_column) return 1u << 3;
+  if (a.y != b.y) return 1u << 2;
+  if (a.x != b.x) return 1u << 1;
+  return 1u;
+}
+
+TEST(VisitWalker, WalksAsTheDefinitionDoes) {
+  Random random(11);
+  rtl::Simulation<Vvisit_walker> walker(1);
+  walker->advance = 0;
+  walker.Reset();
+  int64_t visits_seen = 0, resident = 0, kept_parameters = 0;
+  for (int n = 0; n < 600; ++n) {
+    const Config config = RandomConfig(random);
+    const bool depthwise = config.depthwise_multipliers > 0 && n % 4 == 0;
+    RandomCase random_case = RandomInstruction(random, config, depthwise ? Opcode::kDepthwise : Opcode::kMatrix);
+    Instruction& in = random_case.instruction;
+    if (n % 3 == 0) in.tiling.groups_per_bank = 1 << 20;  // resident inputs, which small buffers seldom are
+    if (n % 3 == 1) in.tiling.weight_tiles_per_bank = 1 << 20;
+    rtl::SetBytes(walker->command_tiling, PackTiling(in, config));
+
+    const std::vector<Visit> visits = VisitsOf(in, config);
+    const Geometry g = GeometryOf(in, config);
+    resident += g.inputs_resident || g.weights_resident ? 1 : 0;
+    for (size_t k = 0; k < visits.size(); ++k, ++visits_seen) {
+      for (uint64_t wait = random.Below(3); wait > 0; --wait) {
+        walker->advance = 0;
+        walker.Settle();
+        walker.Step();
+      }
+      walker->advance = 1;
+      walker.Settle();
+      const Visit& v = visits[k];
+      const bool last = k + 1 == visits.size();
+      ASSERT_EQ(walker->last, last) << "instruction " << n << " visit " << k;
+      ASSERT_EQ(walker->index, k & 0xffff);
+      ASSERT_EQ(walker->step, last ? 0 : StepBetween(in, v, visits[k + 1])) << "instruction " << n << " visit " << k;
+      ASSERT_EQ(walker->height, static_cast<uint32_t>(v.height));
+      ASSERT_EQ(walker->width, static_cast<uint32_t>(v.width));
+      ASSERT_EQ(walker->columns, static_cast<uint32_t>(v.columns));
+      ASSERT_EQ(walker->last_row, v.y + v.height == in.convolution.out_height);
+      ASSERT_EQ(walker->last_column, v.x + v.width == in.convolution.out_width);
+      ASSERT_EQ(walker->last_block, v.first_column + v.columns == g.column_tiles);
+      ASSERT_EQ(walker->fetch_inputs, v.fetch_inputs);
+      ASSERT_EQ(walker->last_of_inputs, v.last_of_inputs);
+      ASSERT_EQ(walker->fetch_weights, v.fetch_weights);
+      ASSERT_EQ(walker->last_of_weights, v.last_of_weights);
+      ASSERT_EQ(walker->fetch_parameters, v.fetch_parameters) << "instruction " << n << " visit " << k;
+      ASSERT_EQ(walker->last_of_parameters, v.last_of_parameters) << "instruction " << n << " visit " << k;
+      kept_parameters += v.fetch_parameters ? 0 : 1;
+      walker.Step();
+    }
+  }
+  EXPECT_GT(visits_seen, 3000);
+  EXPECT_GT(resident, 100);
+  EXPECT_GT(kept_parameters, 300);
+}
+
+}  // namespace
+}  // namespace kiln::systolic
