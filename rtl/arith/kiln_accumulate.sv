@@ -33,7 +33,105 @@ module kiln_accumulate #(
       $error("kiln_accumulate: integer accumulations take no scale");
     end
   end else begin : g_real
-    $error("kiln_accumulate: integer accumulations only");
+    // What is accumulated before it is scaled: the psum, as fp32 if it is an integer.
+    localparam bit INTEGER_PSUM = kiln_format_pkg::kind(PSUM_FORMAT) == kiln_format_pkg::KIND_INTEGER;
+    localparam int TERM_BITS = INTEGER_PSUM ? 24 : kiln_format_pkg::significand_bits(PSUM_FORMAT);
+    localparam int TERM_EXPONENT_BITS = INTEGER_PSUM ? 9 : kiln_format_pkg::number_exponent_bits(PSUM_FORMAT);
+    logic term_nan, term_infinite, term_negative;
+    logic signed [TERM_EXPONENT_BITS-1:0] term_exponent;
+    logic [TERM_BITS-1:0] term_significand;
+    if (INTEGER_PSUM) begin : g_integer_psum
+      logic [31:0] value;
+      kiln_decode_to_fp32 #(.FORMAT(PSUM_FORMAT)) convert (
+          .code(psum),
+          .value(value)
+      );
+      kiln_decode #(.FORMAT(kiln_format_pkg::FP32)) decode (
+          .code(value),
+          .nan(term_nan),
+          .infinite(term_infinite),
+          .negative(term_negative),
+          .exponent(term_exponent),
+          .significand(term_significand)
+      );
+    end else begin : g_real_psum
+      kiln_decode #(.FORMAT(PSUM_FORMAT)) decode (
+          .code(psum),
+          .nan(term_nan),
+          .infinite(term_infinite),
+          .negative(term_negative),
+          .exponent(term_exponent),
+          .significand(term_significand)
+      );
+    end
+
+    if (SCALED) begin : g_scaled
+      localparam int PRODUCT_EXPONENT_BITS = kiln_format_pkg::product_exponent_bits(TERM_EXPONENT_BITS, 9);
+      logic scale_nan, scale_infinite, scale_negative;
+      logic signed [9-1:0] scale_exponent;
+      logic [24-1:0] scale_significand;
+      logic product_nan, product_infinite, product_negative;
+      logic signed [PRODUCT_EXPONENT_BITS-1:0] product_exponent;
+      logic [(TERM_BITS + 24)-1:0] product_significand;
+      kiln_decode #(.FORMAT(kiln_format_pkg::FP32)) decode_scale (
+          .code(scale),
+          .nan(scale_nan),
+          .infinite(scale_infinite),
+          .negative(scale_negative),
+          .exponent(scale_exponent),
+          .significand(scale_significand)
+      );
+      kiln_number_multiply #(
+          .A_SIGNIFICAND_BITS(TERM_BITS),
+          .A_EXPONENT_BITS(TERM_EXPONENT_BITS),
+          .B_SIGNIFICAND_BITS(24),
+          .B_EXPONENT_BITS(9)
+      ) multiply (
+          .a_nan(term_nan),
+          .a_infinite(term_infinite),
+          .a_negative(term_negative),
+          .a_exponent(term_exponent),
+          .a_significand(term_significand),
+          .b_nan(scale_nan),
+          .b_infinite(scale_infinite),
+          .b_negative(scale_negative),
+          .b_exponent(scale_exponent),
+          .b_significand(scale_significand),
+          .nan(product_nan),
+          .infinite(product_infinite),
+          .negative(product_negative),
+          .exponent(product_exponent),
+          .significand(product_significand)
+      );
+      kiln_add_to_code #(
+          .FORMAT(ACCUMULATION_FORMAT),
+          .SIGNIFICAND_BITS(TERM_BITS + 24),
+          .EXPONENT_BITS(PRODUCT_EXPONENT_BITS)
+      ) add (
+          .nan(product_nan),
+          .infinite(product_infinite),
+          .negative(product_negative),
+          .exponent(product_exponent),
+          .significand(product_significand),
+          .code_in(accumulation_in),
+          .code_out(accumulation_out)
+      );
+    end else begin : g_unscaled
+      kiln_add_to_code #(
+          .FORMAT(ACCUMULATION_FORMAT),
+          .SIGNIFICAND_BITS(TERM_BITS),
+          .EXPONENT_BITS(TERM_EXPONENT_BITS)
+      ) add (
+          .nan(term_nan),
+          .infinite(term_infinite),
+          .negative(term_negative),
+          .exponent(term_exponent),
+          .significand(term_significand),
+          .code_in(accumulation_in),
+          .code_out(accumulation_out)
+      );
+      wire unused_scale = &{1'b0, scale};
+    end
   end
 
 endmodule

@@ -13,7 +13,8 @@
 //    31:24        fraction bits: of a float; binary places of an integer
 //    47:32        bias of a float's exponent field, two's complement
 //    51:48        specials of a float: SPECIALS_NONE, _IEEE, _NAN_ONLY, _FNUZ
-//    55:52        what a float's exponent field 0 means: LOW_SUBNORMAL, LOW_ZERO, LOW_NORMAL
+//    55:52        what a float's exponent field 0 means: LOW_SUBNORMAL, LOW_ZERO, LOW_NORMAL; of a table, whether there are
+//                 subnormal fp32 numbers among its values: LOW_SUBNORMAL, LOW_ZERO
 //    59:56        narrow: a signed integer without its least code
 //    63:60        rounding: ROUND_NEAREST_EVEN, _NEAREST_AWAY, _TOWARD_ZERO, _DOWN, _STOCHASTIC
 //    67:64        overflow: OVERFLOW_SATURATE, _WRAP, _INFINITY
@@ -129,6 +130,11 @@ package kiln_format_pkg;
   function automatic logic [7:0] step_code(input format_t format, input int i);
     step_code = format[HEADER_BITS+(VALUE_BITS<<bits(format))+i*STEP_BITS+32+:8];
   endfunction
+  // The format of a table's values: fp32, without a shifter for subnormal numbers where there are none.
+  function automatic format_t value_format(input format_t format);
+    value_format = FORMAT_BITS'({
+        FP32[91:84], format[83:68], FP32[67:56], format[55:52], FP32[51:0]});
+  endfunction
   // verilator lint_on UNUSEDSIGNAL
 
   // The same of a table of whole numbers of at most 24 bits, as an integer.
@@ -141,9 +147,42 @@ package kiln_format_pkg;
     whole_value = value[31] ? -magnitude : magnitude;
   endfunction
 
+  // A float's greatest finite number, as a code without its sign.
+  function automatic int greatest_fields(input format_t format);
+    case (specials(format))
+      SPECIALS_IEEE: greatest_fields = (((1 << exponent_bits(format)) - 1) << fraction_bits(format)) - 1;
+      SPECIALS_NAN_ONLY: greatest_fields = (1 << (exponent_bits(format) + fraction_bits(format))) - 2;
+      default: greatest_fields = (1 << (exponent_bits(format) + fraction_bits(format))) - 1;
+    endcase
+  endfunction
+  // The code that a NaN gets in a float format: the quiet NaN without a sign; zero where there is none.
+  function automatic logic [31:0] nan_fields(input format_t format);
+    case (specials(format))
+      SPECIALS_IEEE: nan_fields = (greatest_fields(format) + 1) | (1 << (fraction_bits(format) - 1));
+      SPECIALS_NAN_ONLY: nan_fields = greatest_fields(format) + 1;
+      SPECIALS_FNUZ: nan_fields = 1 << (bits(format) - 1);
+      default: nan_fields = '0;
+    endcase
+  endfunction
+
   // A signed integer format of any width up to 63, for what lies inside a unit; saturates.
   function automatic format_t integer_format(input int width, input logic [3:0] round);
     integer_format = FORMAT_BITS'({8'(width), 8'd7, 8'(width - 1), 4'd0, round, 44'd0, 4'd1, 8'(width), 4'd0});
+  endfunction
+
+  function automatic int max(input int a, input int b);
+    max = a > b ? a : b;
+  endfunction
+
+  // What comes out of kiln_number_multiply and kiln_number_add.
+  function automatic int product_exponent_bits(input int a_exponent_bits, input int b_exponent_bits);
+    product_exponent_bits = max(a_exponent_bits, b_exponent_bits) + 2;
+  endfunction
+  function automatic int sum_bits(input int a_significand_bits, input int b_significand_bits, input int result_bits);
+    sum_bits = max(max(a_significand_bits, b_significand_bits), result_bits) + 4;
+  endfunction
+  function automatic int sum_exponent_bits(input int a_exponent_bits, input int b_exponent_bits, input int width);
+    sum_exponent_bits = max(max(a_exponent_bits, b_exponent_bits), $clog2(width) + 1) + 2;
   endfunction
 
 endpackage

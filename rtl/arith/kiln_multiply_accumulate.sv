@@ -37,7 +37,118 @@ module kiln_multiply_accumulate #(
       wire unused_carries = &{1'b0, sum[BITS-1:PSUM_BITS]};
     end
   end else begin : g_real
-    $error("kiln_multiply_accumulate: integer psums only");
+    localparam int X_BITS = kiln_format_pkg::significand_bits(INPUT_FORMAT);
+    localparam int X_EXPONENT_BITS = kiln_format_pkg::number_exponent_bits(INPUT_FORMAT);
+    localparam int W_BITS = kiln_format_pkg::significand_bits(WEIGHT_FORMAT);
+    localparam int W_EXPONENT_BITS = kiln_format_pkg::number_exponent_bits(WEIGHT_FORMAT);
+    localparam int PRODUCT_BITS = X_BITS + W_BITS;
+    localparam int PRODUCT_EXPONENT_BITS =
+        kiln_format_pkg::product_exponent_bits(X_EXPONENT_BITS, W_EXPONENT_BITS);
+
+    logic x_nan, x_infinite, x_negative;
+    logic signed [X_EXPONENT_BITS-1:0] x_exponent;
+    logic [X_BITS-1:0] x_significand;
+    logic w_nan, w_infinite, w_negative;
+    logic signed [W_EXPONENT_BITS-1:0] w_exponent;
+    logic [W_BITS-1:0] w_significand;
+    logic product_nan, product_infinite, product_negative;
+    logic signed [PRODUCT_EXPONENT_BITS-1:0] product_exponent;
+    logic [PRODUCT_BITS-1:0] product_significand;
+    kiln_decode #(.FORMAT(INPUT_FORMAT)) decode_x (
+        .code(x),
+        .nan(x_nan),
+        .infinite(x_infinite),
+        .negative(x_negative),
+        .exponent(x_exponent),
+        .significand(x_significand)
+    );
+    kiln_decode #(.FORMAT(WEIGHT_FORMAT)) decode_w (
+        .code(w),
+        .nan(w_nan),
+        .infinite(w_infinite),
+        .negative(w_negative),
+        .exponent(w_exponent),
+        .significand(w_significand)
+    );
+    kiln_number_multiply #(
+        .A_SIGNIFICAND_BITS(X_BITS),
+        .A_EXPONENT_BITS(X_EXPONENT_BITS),
+        .B_SIGNIFICAND_BITS(W_BITS),
+        .B_EXPONENT_BITS(W_EXPONENT_BITS)
+    ) multiply (
+        .a_nan(x_nan),
+        .a_infinite(x_infinite),
+        .a_negative(x_negative),
+        .a_exponent(x_exponent),
+        .a_significand(x_significand),
+        .b_nan(w_nan),
+        .b_infinite(w_infinite),
+        .b_negative(w_negative),
+        .b_exponent(w_exponent),
+        .b_significand(w_significand),
+        .nan(product_nan),
+        .infinite(product_infinite),
+        .negative(product_negative),
+        .exponent(product_exponent),
+        .significand(product_significand)
+    );
+
+    if (PRODUCT_ROUNDED) begin : g_rounded
+      localparam int TERM_BITS = kiln_format_pkg::significand_bits(PSUM_FORMAT);
+      localparam int TERM_EXPONENT_BITS = kiln_format_pkg::number_exponent_bits(PSUM_FORMAT);
+      logic [PSUM_BITS-1:0] product;
+      logic term_nan, term_infinite, term_negative;
+      logic signed [TERM_EXPONENT_BITS-1:0] term_exponent;
+      logic [TERM_BITS-1:0] term_significand;
+      kiln_encode #(
+          .FORMAT(PSUM_FORMAT),
+          .SIGNIFICAND_BITS(PRODUCT_BITS),
+          .EXPONENT_BITS(PRODUCT_EXPONENT_BITS)
+      ) round (
+          .nan(product_nan),
+          .infinite(product_infinite),
+          .negative(product_negative),
+          .exponent(product_exponent),
+          .significand(product_significand),
+          .random('0),
+          .code(product)
+      );
+      kiln_decode #(.FORMAT(PSUM_FORMAT)) decode (
+          .code(product),
+          .nan(term_nan),
+          .infinite(term_infinite),
+          .negative(term_negative),
+          .exponent(term_exponent),
+          .significand(term_significand)
+      );
+      kiln_add_to_code #(
+          .FORMAT(PSUM_FORMAT),
+          .SIGNIFICAND_BITS(TERM_BITS),
+          .EXPONENT_BITS(TERM_EXPONENT_BITS)
+      ) add (
+          .nan(term_nan),
+          .infinite(term_infinite),
+          .negative(term_negative),
+          .exponent(term_exponent),
+          .significand(term_significand),
+          .code_in(psum_in),
+          .code_out(psum_out)
+      );
+    end else begin : g_exact
+      kiln_add_to_code #(
+          .FORMAT(PSUM_FORMAT),
+          .SIGNIFICAND_BITS(PRODUCT_BITS),
+          .EXPONENT_BITS(PRODUCT_EXPONENT_BITS)
+      ) add (
+          .nan(product_nan),
+          .infinite(product_infinite),
+          .negative(product_negative),
+          .exponent(product_exponent),
+          .significand(product_significand),
+          .code_in(psum_in),
+          .code_out(psum_out)
+      );
+    end
   end
 
 endmodule

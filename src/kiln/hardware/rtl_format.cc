@@ -97,6 +97,17 @@ int IntegerBits(const Format& format, bool table) {
   return SignedBits(-greatest, greatest);
 }
 
+// Of a table: whether there are subnormal fp32 numbers among its values.
+uint64_t LowExponentOf(const Format& format, Kind kind) {
+  if (kind == kFloat) return static_cast<uint64_t>(format.low_exponent);
+  if (kind != kTable) return 0;
+  for (uint32_t code = 0; code <= CodeMask(format); ++code) {
+    if (std::fpclassify(DecodeFloat(format, code)) == FP_SUBNORMAL)
+      return static_cast<uint64_t>(LowExponent::kSubnormal);
+  }
+  return static_cast<uint64_t>(LowExponent::kZero);
+}
+
 void AppendHeader(const Format& format, Kind kind, size_t steps, Digits* digits) {
   const bool fields = kind != kTable;
   const Span span = SpanOf(format);
@@ -107,7 +118,7 @@ void AppendHeader(const Format& format, Kind kind, size_t steps, Digits* digits)
   digits->Append(fields ? static_cast<uint64_t>(format.fraction_bits) : 0, 8);
   digits->Append(fields ? static_cast<uint64_t>(format.bias) : 0, 16);
   digits->Append(kind == kFloat ? static_cast<uint64_t>(format.specials) : 0, 4);
-  digits->Append(kind == kFloat ? static_cast<uint64_t>(format.low_exponent) : 0, 4);
+  digits->Append(LowExponentOf(format, kind), 4);
   digits->Append(fields && format.narrow ? 1 : 0, 4);
   digits->Append(fields ? static_cast<uint64_t>(format.rounding) : 0, 4);
   digits->Append(fields ? static_cast<uint64_t>(format.overflow) : 0, 4);

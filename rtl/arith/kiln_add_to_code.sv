@@ -1,0 +1,76 @@
+// Adds a number, as kiln_decode describes one, to a code and rounds the sum once: code_out = round(code_in + number).
+//
+//   time       combinational
+module kiln_add_to_code #(
+    parameter  kiln_format_pkg::format_t FORMAT = kiln_format_pkg::FP32,
+    parameter  int SIGNIFICAND_BITS = 24,
+    parameter  int EXPONENT_BITS = 9,
+    localparam int BITS = kiln_format_pkg::bits(FORMAT)
+) (
+    input  logic                               nan,
+    input  logic                               infinite,
+    input  logic                               negative,
+    input  logic signed [   EXPONENT_BITS-1:0] exponent,
+    input  logic        [SIGNIFICAND_BITS-1:0] significand,
+    input  logic        [            BITS-1:0] code_in,      // codes of FORMAT
+    output logic        [            BITS-1:0] code_out
+);
+
+  localparam int TERM_BITS = kiln_format_pkg::significand_bits(FORMAT);
+  localparam int TERM_EXPONENT_BITS = kiln_format_pkg::number_exponent_bits(FORMAT);
+  localparam int SUM_BITS = kiln_format_pkg::sum_bits(SIGNIFICAND_BITS, TERM_BITS, TERM_BITS);
+  localparam int SUM_EXPONENT_BITS = kiln_format_pkg::sum_exponent_bits(EXPONENT_BITS, TERM_EXPONENT_BITS, SUM_BITS);
+
+  logic term_nan, term_infinite, term_negative;
+  logic signed [TERM_EXPONENT_BITS-1:0] term_exponent;
+  logic [TERM_BITS-1:0] term_significand;
+  logic sum_nan, sum_infinite, sum_negative;
+  logic signed [SUM_EXPONENT_BITS-1:0] sum_exponent;
+  logic [SUM_BITS-1:0] sum_significand;
+
+  kiln_decode #(.FORMAT(FORMAT)) decode (
+      .code(code_in),
+      .nan(term_nan),
+      .infinite(term_infinite),
+      .negative(term_negative),
+      .exponent(term_exponent),
+      .significand(term_significand)
+  );
+  kiln_number_add #(
+      .A_SIGNIFICAND_BITS(SIGNIFICAND_BITS),
+      .A_EXPONENT_BITS(EXPONENT_BITS),
+      .B_SIGNIFICAND_BITS(TERM_BITS),
+      .B_EXPONENT_BITS(TERM_EXPONENT_BITS),
+      .RESULT_BITS(TERM_BITS)
+  ) add (
+      .a_nan(nan),
+      .a_infinite(infinite),
+      .a_negative(negative),
+      .a_exponent(exponent),
+      .a_significand(significand),
+      .b_nan(term_nan),
+      .b_infinite(term_infinite),
+      .b_negative(term_negative),
+      .b_exponent(term_exponent),
+      .b_significand(term_significand),
+      .nan(sum_nan),
+      .infinite(sum_infinite),
+      .negative(sum_negative),
+      .exponent(sum_exponent),
+      .significand(sum_significand)
+  );
+  kiln_encode #(
+      .FORMAT(FORMAT),
+      .SIGNIFICAND_BITS(SUM_BITS),
+      .EXPONENT_BITS(SUM_EXPONENT_BITS)
+  ) encode (
+      .nan(sum_nan),
+      .infinite(sum_infinite),
+      .negative(sum_negative),
+      .exponent(sum_exponent),
+      .significand(sum_significand),
+      .random('0),
+      .code(code_out)
+  );
+
+endmodule

@@ -1,0 +1,38 @@
+// What a code stands for, as a number that arithmetic computes with.
+//
+// A number is five signals, here and in every module that has them:
+//   nan, infinite   at most one of them set; the rest does not count then, but for the sign of an infinity
+//   negative        the sign, of zeros, too
+//   significand     its top bit is set unless the number is zero
+//   exponent        two's complement: the number is significand * 2^(exponent - (bits of significand - 1)); does not
+//                   count when the number is zero
+//
+//   time       combinational
+//   C++ twin   kiln::Decode (numerics/codec.h)
+module kiln_decode #(
+    parameter  kiln_format_pkg::format_t FORMAT = kiln_format_pkg::FP32,
+    localparam int BITS = kiln_format_pkg::bits(FORMAT),
+    localparam int SIGNIFICAND_BITS = kiln_format_pkg::significand_bits(FORMAT),
+    localparam int EXPONENT_BITS = kiln_format_pkg::number_exponent_bits(FORMAT)
+) (
+    input  logic        [            BITS-1:0] code,
+    output logic                               nan,
+    output logic                               infinite,
+    output logic                               negative,
+    output logic signed [   EXPONENT_BITS-1:0] exponent,
+    output logic        [SIGNIFICAND_BITS-1:0] significand
+);
+
+  localparam int KIND = kiln_format_pkg::kind(FORMAT);
+
+  if (KIND == kiln_format_pkg::KIND_INTEGER) begin : g_integer
+    kiln_decode_integer #(.FORMAT(FORMAT)) decode (.*);
+  end else if (KIND == kiln_format_pkg::KIND_FLOAT) begin : g_float
+    kiln_decode_float #(.FORMAT(FORMAT)) decode (.*);
+  end else if (KIND == kiln_format_pkg::KIND_POSIT) begin : g_posit
+    kiln_decode_posit #(.FORMAT(FORMAT)) decode (.*);
+  end else begin : g_table
+    kiln_decode_table #(.FORMAT(FORMAT)) decode (.*);
+  end
+
+endmodule

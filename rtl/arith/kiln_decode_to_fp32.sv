@@ -1,0 +1,40 @@
+// The fp32 number that a code stands for, rounded to nearest even where fp32 cannot hold the value. Of int32 codes this is
+// the conversion of integers. A NaN is kiln_format_pkg::FP32_NAN.
+//
+//   time       combinational
+//   C++ twin   kiln::DecodeFloat (numerics/codec.h)
+module kiln_decode_to_fp32 #(
+    parameter  kiln_format_pkg::format_t FORMAT = kiln_named_formats_pkg::INT8,
+    localparam int BITS = kiln_format_pkg::bits(FORMAT)
+) (
+    input  logic [BITS-1:0] code,
+    output logic [    31:0] value
+);
+
+  if (kiln_format_pkg::kind(FORMAT) == kiln_format_pkg::KIND_TABLE) begin : g_table
+    localparam int CODES = 1 << BITS;
+    localparam logic [CODES*32-1:0] VALUES = FORMAT[kiln_format_pkg::HEADER_BITS+:CODES*32];
+    assign value = VALUES[code*32+:32];
+  end else begin : g_fields
+    localparam int SIGNIFICAND_BITS = kiln_format_pkg::significand_bits(FORMAT);
+    localparam int EXPONENT_BITS = kiln_format_pkg::number_exponent_bits(FORMAT);
+    logic nan, infinite, negative;
+    logic signed [EXPONENT_BITS-1:0] exponent;
+    logic [SIGNIFICAND_BITS-1:0] significand;
+    kiln_decode #(.FORMAT(FORMAT)) decode (.*);
+    kiln_encode #(
+        .FORMAT(kiln_format_pkg::FP32),
+        .SIGNIFICAND_BITS(SIGNIFICAND_BITS),
+        .EXPONENT_BITS(EXPONENT_BITS)
+    ) encode (
+        .nan(nan),
+        .infinite(infinite),
+        .negative(negative),
+        .exponent(exponent),
+        .significand(significand),
+        .random('0),
+        .code(value)
+    );
+  end
+
+endmodule

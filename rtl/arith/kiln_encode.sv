@@ -1,0 +1,46 @@
+// The code of a number (as kiln_decode describes one) under a format's rounding and overflow. The significand's lowest
+// bit may be sticky when the significand has at least two bits more than codes of the format keep.
+//
+//   time       combinational
+//   C++ twin   kiln::Encode (numerics/codec.h), which says what becomes of overflows, infinities and NaN
+// Not for tables, which take fp32 numbers (kiln_encode_table).
+module kiln_encode #(
+    parameter  kiln_format_pkg::format_t FORMAT = kiln_format_pkg::FP32,
+    parameter  int SIGNIFICAND_BITS = 24,
+    parameter  int EXPONENT_BITS = 10,
+    localparam int BITS = kiln_format_pkg::bits(FORMAT)
+) (
+    input  logic                               nan,
+    input  logic                               infinite,
+    input  logic                               negative,
+    input  logic signed [   EXPONENT_BITS-1:0] exponent,
+    input  logic        [SIGNIFICAND_BITS-1:0] significand,
+    input  logic        [                31:0] random,       // stochastic rounding only
+    output logic        [            BITS-1:0] code
+);
+
+  localparam int KIND = kiln_format_pkg::kind(FORMAT);
+
+  if (KIND == kiln_format_pkg::KIND_INTEGER) begin : g_integer
+    kiln_encode_integer #(
+        .FORMAT(FORMAT),
+        .SIGNIFICAND_BITS(SIGNIFICAND_BITS),
+        .EXPONENT_BITS(EXPONENT_BITS)
+    ) encode (.*);
+  end else if (KIND == kiln_format_pkg::KIND_FLOAT) begin : g_float
+    kiln_encode_float #(
+        .FORMAT(FORMAT),
+        .SIGNIFICAND_BITS(SIGNIFICAND_BITS),
+        .EXPONENT_BITS(EXPONENT_BITS)
+    ) encode (.*);
+  end else if (KIND == kiln_format_pkg::KIND_POSIT) begin : g_posit
+    kiln_encode_posit #(
+        .FORMAT(FORMAT),
+        .SIGNIFICAND_BITS(SIGNIFICAND_BITS),
+        .EXPONENT_BITS(EXPONENT_BITS)
+    ) encode (.*);
+  end else begin : g_table
+    $error("kiln_encode: tables are encoded from fp32, by kiln_encode_from_fp32");
+  end
+
+endmodule

@@ -1,0 +1,37 @@
+// kiln_encode_from_fp32 for tables: the code is a step function of the number, and the steps stand in the descriptor.
+//
+// Step i says that numbers from its key on get its code, up to the next step. The key of an fp32 number with bits b is ~b
+// when the sign is set and {1, b[30:0]} when it is not, so that keys order numbers from minus infinity to infinity, with
+// NaNs beyond both. The first key is 0.
+//
+//   time       combinational
+//   C++ twin   kiln::FormatTable::Encode (numerics/tables.h)
+module kiln_encode_table #(
+    parameter  kiln_format_pkg::format_t FORMAT = kiln_named_formats_pkg::NF4,
+    localparam int BITS = kiln_format_pkg::bits(FORMAT)
+) (
+    input  logic [    31:0] value,
+    output logic [BITS-1:0] code
+);
+
+  localparam int STEPS = kiln_format_pkg::steps(FORMAT);
+
+  logic [31:0] key;
+  assign key = value[31] ? ~value : {1'b1, value[30:0]};
+
+  // Which steps the number has reached: ones from the first step on. Where the ones end is its code.
+  logic [STEPS:0] reached;
+  logic [STEPS*BITS-1:0] codes;
+  assign reached[STEPS] = 1'b0;
+  for (genvar i = 0; i < STEPS; i++) begin : g_step
+    localparam logic [31:0] KEY = kiln_format_pkg::step_key(FORMAT, i);
+    localparam logic [7:0] CODE = kiln_format_pkg::step_code(FORMAT, i);
+    assign reached[i] = i == 0 || key >= KEY;
+    assign codes[i*BITS+:BITS] = reached[i] && !reached[i+1] ? CODE[BITS-1:0] : '0;
+  end
+  always_comb begin
+    code = '0;
+    for (int i = 0; i < STEPS; i++) code = code | codes[i*BITS+:BITS];
+  end
+
+endmodule

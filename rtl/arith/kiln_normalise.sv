@@ -1,0 +1,24 @@
+// Shifts a number up until its top bit is set.
+//
+//   out     in << places; 0 when in is 0
+//   places  how many places that were; not to be looked at when in is 0
+//   time    combinational
+module kiln_normalise #(
+    parameter  int WIDTH = 24,
+    localparam int PLACE_BITS = WIDTH > 1 ? $clog2(WIDTH) : 1
+) (
+    input  logic [     WIDTH-1:0] in,
+    output logic [     WIDTH-1:0] out,
+    output logic [PLACE_BITS-1:0] places
+);
+
+  // Halving steps: each asks whether the upper 2^i bits are all 0.
+  always_comb begin
+    out = in;
+    for (int i = PLACE_BITS - 1; i >= 0; i--) begin
+      places[i] = (out >> (WIDTH - (1 << i))) == '0;
+      if (places[i]) out = out << (1 << i);
+    end
+  end
+
+endmodule

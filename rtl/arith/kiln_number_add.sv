@@ -1,0 +1,89 @@
+// The sum of two numbers, as kiln_decode describes them; what does not fit into the significand sets its lowest bit, and
+// one later rounding to RESULT_BITS significant bits or fewer is that of the exact sum. A sum of opposite numbers is +0,
+// of two zeros minus where both are; opposite infinities give NaN.
+//
+//   time       combinational
+//   C++ twin   kiln::Add (numerics/exact.h)
+module kiln_number_add #(
+    parameter  int A_SIGNIFICAND_BITS = 48,
+    parameter  int A_EXPONENT_BITS = 11,
+    parameter  int B_SIGNIFICAND_BITS = 24,
+    parameter  int B_EXPONENT_BITS = 9,
+    parameter  int RESULT_BITS = 24,
+    localparam int SIGNIFICAND_BITS = kiln_format_pkg::sum_bits(A_SIGNIFICAND_BITS, B_SIGNIFICAND_BITS, RESULT_BITS),
+    localparam int EXPONENT_BITS =
+        kiln_format_pkg::sum_exponent_bits(A_EXPONENT_BITS, B_EXPONENT_BITS, SIGNIFICAND_BITS)
+) (
+    input  logic                        a_nan,
+    input  logic                        a_infinite,
+    input  logic                        a_negative,
+    input  logic signed [A_EXPONENT_BITS-1:0] a_exponent,
+    input  logic [A_SIGNIFICAND_BITS-1:0] a_significand,
+    input  logic                        b_nan,
+    input  logic                        b_infinite,
+    input  logic                        b_negative,
+    input  logic signed [B_EXPONENT_BITS-1:0] b_exponent,
+    input  logic [B_SIGNIFICAND_BITS-1:0] b_significand,
+    output logic                        nan,
+    output logic                        infinite,
+    output logic                        negative,
+    output logic signed [EXPONENT_BITS-1:0] exponent,
+    output logic [SIGNIFICAND_BITS-1:0] significand
+);
+
+  // Terms stand at the top of TERM_BITS; one bit above takes the carry. Where the distance of their exponents is 2 or
+  // more, the leading bit of a difference moves down by one place at most, and bits that are shifted out lie below the
+  // half bit of a rounding to RESULT_BITS; where it is less, none is shifted out.
+  localparam int TERM_BITS = SIGNIFICAND_BITS - 1;
+  localparam int PLACE_BITS = $clog2(TERM_BITS + 1);
+
+  logic a_zero, b_zero, a_greater, greater_negative, subtract;
+  logic [TERM_BITS-1:0] a_term, b_term, greater, lesser, aligned;
+  logic signed [EXPONENT_BITS-1:0] a_wide, b_wide, greater_exponent, distance;
+  logic [PLACE_BITS-1:0] places;
+  logic [$clog2(SIGNIFICAND_BITS)-1:0] cancelled;
+  logic [SIGNIFICAND_BITS-1:0] sum;
+
+  assign a_zero = a_significand == '0;
+  assign b_zero = b_significand == '0;
+  assign a_term = TERM_BITS'(a_significand) << (TERM_BITS - A_SIGNIFICAND_BITS);
+  assign b_term = TERM_BITS'(b_significand) << (TERM_BITS - B_SIGNIFICAND_BITS);
+  assign a_wide = EXPONENT_BITS'(a_exponent);
+  assign b_wide = EXPONENT_BITS'(b_exponent);
+
+  // The greater magnitude stays where it is. A zero is the lesser one whatever its exponent.
+  assign a_greater = b_zero || (!a_zero && (a_wide > b_wide || (a_wide == b_wide && a_term >= b_term)));
+  assign greater = a_greater ? a_term : b_term;
+  assign lesser = a_greater ? b_term : a_term;
+  assign greater_negative = a_greater ? a_negative : b_negative;
+  assign greater_exponent = a_greater ? a_wide : b_wide;
+  assign distance = a_greater ? a_wide - b_wide : b_wide - a_wide;
+  assign places = distance < 0 || distance > EXPONENT_BITS'(TERM_BITS) ? PLACE_BITS'(TERM_BITS) : PLACE_BITS'(distance);
+  kiln_shift_right_sticky #(
+      .WIDTH(TERM_BITS),
+      .PLACE_BITS(PLACE_BITS)
+  ) align (
+      .in(lesser),
+      .places(places),
+      .out(aligned)
+  );
+
+  assign subtract = a_negative != b_negative;
+  assign sum = {1'b0, greater} + (subtract ? -{1'b0, aligned} : {1'b0, aligned});
+  kiln_normalise #(.WIDTH(SIGNIFICAND_BITS)) normalise (
+      .in(sum),
+      .out(significand),
+      .places(cancelled)
+  );
+  assign exponent = greater_exponent + 1'b1 - EXPONENT_BITS'(signed'({1'b0, cancelled}));
+
+  assign nan = a_nan || b_nan || (a_infinite && b_infinite && subtract);
+  assign infinite = (a_infinite || b_infinite) && !nan;
+  always_comb begin
+    if (a_infinite) negative = a_negative;
+    else if (b_infinite) negative = b_negative;
+    else if (sum == '0) negative = a_negative && b_negative;
+    else negative = greater_negative;
+  end
+
+endmodule

@@ -1,0 +1,45 @@
+// The exact product of two numbers, as kiln_decode describes them. NaN of zero times infinity.
+//
+//   time       combinational
+//   C++ twin   kiln::Multiply (numerics/exact.h)
+module kiln_number_multiply #(
+    parameter  int A_SIGNIFICAND_BITS = 24,
+    parameter  int A_EXPONENT_BITS = 9,
+    parameter  int B_SIGNIFICAND_BITS = 24,
+    parameter  int B_EXPONENT_BITS = 9,
+    localparam int SIGNIFICAND_BITS = A_SIGNIFICAND_BITS + B_SIGNIFICAND_BITS,
+    localparam int EXPONENT_BITS = kiln_format_pkg::product_exponent_bits(A_EXPONENT_BITS, B_EXPONENT_BITS)
+) (
+    input  logic                        a_nan,
+    input  logic                        a_infinite,
+    input  logic                        a_negative,
+    input  logic signed [A_EXPONENT_BITS-1:0] a_exponent,
+    input  logic [A_SIGNIFICAND_BITS-1:0] a_significand,
+    input  logic                        b_nan,
+    input  logic                        b_infinite,
+    input  logic                        b_negative,
+    input  logic signed [B_EXPONENT_BITS-1:0] b_exponent,
+    input  logic [B_SIGNIFICAND_BITS-1:0] b_significand,
+    output logic                        nan,
+    output logic                        infinite,
+    output logic                        negative,
+    output logic signed [EXPONENT_BITS-1:0] exponent,
+    output logic [SIGNIFICAND_BITS-1:0] significand
+);
+
+  logic a_zero, b_zero, carried;
+  logic [SIGNIFICAND_BITS-1:0] product;
+
+  assign a_zero = !a_infinite && a_significand == '0;
+  assign b_zero = !b_infinite && b_significand == '0;
+  assign nan = a_nan || b_nan || (a_infinite && b_zero) || (b_infinite && a_zero);
+  assign infinite = (a_infinite || b_infinite) && !nan;
+  assign negative = a_negative != b_negative;
+
+  // The product of two significands from 1 to 2 lies between 1 and 4.
+  assign product = SIGNIFICAND_BITS'(a_significand) * SIGNIFICAND_BITS'(b_significand);
+  assign carried = product[SIGNIFICAND_BITS-1];
+  assign significand = carried ? product : product << 1;
+  assign exponent = EXPONENT_BITS'(a_exponent) + EXPONENT_BITS'(b_exponent) + EXPONENT_BITS'(signed'({1'b0, carried}));
+
+endmodule
