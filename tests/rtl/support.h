@@ -39,6 +39,7 @@ class Simulation {
     if constexpr (kHasReset) {
       model_->reset = 0;
     }
+    model_->eval();  // the first evaluation takes the clock as it finds it: no edge
   }
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
