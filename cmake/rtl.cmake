@@ -30,6 +30,7 @@ set(KILN_VERILATOR_SOURCES ${KILN_RTL}/waivers.vlt ${KILN_RTL_PACKAGES})
 set(KILN_VERILATOR_FLAGS -Wall)
 foreach(folder IN LISTS KILN_RTL_FOLDERS)
   list(APPEND KILN_VERILATOR_FLAGS -y ${folder})
+  list(APPEND KILN_YOSYS_FOLDERS -libdir ${folder})
 endforeach()
 
 # The run-time library of all models. No sanitiser: it is not our code, and the models have none either.
@@ -41,14 +42,16 @@ target_compile_features(kiln_verilated PUBLIC cxx_std_17)
 find_package(Threads REQUIRED)
 target_link_libraries(kiln_verilated PUBLIC Threads::Threads atomic)
 
-# kiln_rtl_model(NAME TOP module [PARAMETERS A=1 ...] [SOURCES file...] [FLAGS flag...]): the library rtl_model_NAME with the
-# class VNAME in VNAME.h. SOURCES are files that are not found by a module's name (benches of a test), FLAGS go to Verilator.
+# kiln_rtl_model(NAME TOP module [PARAMETERS A=1 ...] [SOURCES file...] [FLAGS flag...] [NETLIST]): the library rtl_model_NAME with
+# the class VNAME in VNAME.h. SOURCES are files that are not found by a module's name (benches of a test), FLAGS go to Verilator.
 # Assertions and the AXI checkers are on; registers without a reset start at random (Simulation of tests/rtl/support.h).
+#
+# NETLIST: the model is made of what Yosys reads in place of what Verilator reads (processes as registers and multiplexers, written
+# out as Verilog). The same test on both says that the two tools understand the sources alike. Without assertions and checkers.
 function(kiln_rtl_model name)
-  cmake_parse_arguments(ARG "" "TOP" "PARAMETERS;SOURCES;FLAGS" ${ARGN})
+  cmake_parse_arguments(ARG "NETLIST" "TOP" "PARAMETERS;SOURCES;FLAGS" ${ARGN})
   set(folder ${CMAKE_BINARY_DIR}/rtl/${name})
   set(archive ${folder}/V${name}__ALL.a)
-  list(TRANSFORM ARG_PARAMETERS PREPEND -G)
   list(TRANSFORM ARG_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]")
   set(top_file ${KILN_RTL_MODULES} ${ARG_SOURCES})
   list(FILTER top_file INCLUDE REGEX "/${ARG_TOP}\\.sv$")
@@ -57,14 +60,37 @@ function(kiln_rtl_model name)
   endif()
   list(APPEND ARG_SOURCES ${top_file})
   list(REMOVE_DUPLICATES ARG_SOURCES)
+  file(MAKE_DIRECTORY ${folder})
+  if(ARG_NETLIST)
+    set(netlist ${folder}/netlist.v)
+    list(JOIN KILN_RTL_PACKAGES " " packages)
+    list(JOIN ARG_SOURCES " " sources)
+    list(JOIN KILN_YOSYS_FOLDERS " " folders)
+    list(TRANSFORM ARG_PARAMETERS REPLACE "(.*)=(.*)" "-set \\1 \\2")
+    list(JOIN ARG_PARAMETERS " " parameters)
+    if(parameters)
+      set(parameters "chparam ${parameters} ${ARG_TOP};")
+    endif()
+    string(CONCAT script "read_verilog -sv ${packages} ${sources}; ${parameters} "
+      "hierarchy -check ${folders} -top ${ARG_TOP}; rename -top ${ARG_TOP}; proc; check -assert; write_verilog -noattr ${netlist}")
+    add_custom_command(OUTPUT ${netlist}
+      COMMAND ${YOSYS_PROGRAM} -q -E ${folder}/netlist.d -p "${script}"
+      DEPENDS ${KILN_RTL_PACKAGES} ${ARG_SOURCES} DEPFILE ${folder}/netlist.d
+      COMMENT "Elaborating ${name} (${ARG_TOP})" VERBATIM)
+    set(sources ${netlist})
+    set(flags -Wno-lint -Wno-fatal ${ARG_FLAGS})
+  else()
+    set(sources ${KILN_VERILATOR_SOURCES} ${ARG_SOURCES})
+    list(TRANSFORM ARG_PARAMETERS PREPEND -G)
+    set(flags ${KILN_VERILATOR_FLAGS} --assert -DKILN_AXI_CHECKER ${ARG_PARAMETERS} ${ARG_FLAGS})
+  endif()
   add_custom_command(OUTPUT ${archive}
-    COMMAND ${VERILATOR_PROGRAM} --cc ${KILN_VERILATOR_FLAGS} --assert -DKILN_AXI_CHECKER -O3 --x-assign unique --x-initial unique
-      -CFLAGS -w --Mdir ${folder} --prefix V${name} --top-module ${ARG_TOP} ${ARG_PARAMETERS} ${ARG_FLAGS}
-      ${KILN_VERILATOR_SOURCES} ${ARG_SOURCES}
+    COMMAND ${VERILATOR_PROGRAM} --cc -O3 --x-assign unique --x-initial unique -CFLAGS -w --Mdir ${folder} --prefix V${name}
+      --top-module ${ARG_TOP} ${flags} ${sources}
     COMMAND sed -e "s|^[^:]*:|${archive}:|" ${folder}/V${name}__ver.d > ${folder}/depends.d
     COMMAND ${MAKE_PROGRAM} -s --no-print-directory -C ${folder} -f V${name}.mk V${name}__ALL.a
       "CXX=${CMAKE_CXX_COMPILER_LAUNCHER} ${RTL_CXX_COMPILER}" LINK=${RTL_CXX_COMPILER} OPT_FAST=-O2 OPT_SLOW=-O1 CFG_CXXFLAGS_PCH=
-    DEPENDS ${KILN_VERILATOR_SOURCES} ${ARG_SOURCES} DEPFILE ${folder}/depends.d
+    DEPENDS ${sources} DEPFILE ${folder}/depends.d
     COMMENT "Verilating ${name} (${ARG_TOP})" VERBATIM)
   add_custom_target(rtl_model_${name}_archive DEPENDS ${archive})
   add_library(rtl_model_${name} INTERFACE)
@@ -90,8 +116,7 @@ endfunction()
 # casts inside concatenations).
 function(kiln_rtl_check_modules)
   list(JOIN KILN_RTL_PACKAGES " " packages)
-  list(TRANSFORM KILN_RTL_FOLDERS PREPEND "-libdir " OUTPUT_VARIABLE folders)
-  list(JOIN folders " " folders)
+  list(JOIN KILN_YOSYS_FOLDERS " " folders)
   foreach(file IN LISTS KILN_RTL_MODULES)
     get_filename_component(module ${file} NAME_WE)
     add_test(NAME rtl.lint.${module} COMMAND ${VERILATOR_PROGRAM} --lint-only --assert ${KILN_VERILATOR_FLAGS}

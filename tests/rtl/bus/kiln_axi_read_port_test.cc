@@ -2,6 +2,7 @@
 #include "Vread_port_16_16.h"
 #include "Vread_port_64_256.h"
 #include "Vread_port_8_64.h"
+#include "Vread_port_netlist.h"
 #include "kiln/hardware/axi_port.h"
 #include "rtl/testbench/kiln_axi_memory.h"
 #include "tests/rtl/support.h"
@@ -182,12 +183,14 @@ TEST(AxiReadPort, TakesExactlyTheCyclesOfTheContract) {
   ExactTime<Vread_port_8_64, 8, 64>();
   ExactTime<Vread_port_16_16, 16, 16>();
   ExactTime<Vread_port_64_256, 64, 256>();
+  ExactTime<Vread_port_netlist, 8, 64>();  // as Yosys reads it
 }
 
 TEST(AxiReadPort, GivesTheSameWordsUnderStallsAndDram) {
   SameWordsUnderStalls<Vread_port_8_64, 8, 64>();
   SameWordsUnderStalls<Vread_port_16_16, 16, 16>();
   SameWordsUnderStalls<Vread_port_64_256, 64, 256>();
+  SameWordsUnderStalls<Vread_port_netlist, 8, 64>();  // as Yosys reads it
 }
 
 // A DRAM's bandwidth is what the bus gets: requests of whole beats at half a beat a cycle take twice the beats.

@@ -3,6 +3,7 @@
 #include "Vwrite_port_16_16.h"
 #include "Vwrite_port_64_256.h"
 #include "Vwrite_port_8_64.h"
+#include "Vwrite_port_netlist.h"
 #include "kiln/hardware/axi_port.h"
 #include "rtl/testbench/kiln_axi_memory.h"
 #include "tests/rtl/support.h"
@@ -167,12 +168,14 @@ TEST(AxiWritePort, TakesExactlyTheCyclesOfTheContract) {
   ExactTime<Vwrite_port_8_64, 8, 64>();
   ExactTime<Vwrite_port_16_16, 16, 16>();
   ExactTime<Vwrite_port_64_256, 64, 256>();
+  ExactTime<Vwrite_port_netlist, 8, 64>();  // as Yosys reads it
 }
 
 TEST(AxiWritePort, WritesTheSameBytesUnderStallsAndDram) {
   SameBytesUnderStalls<Vwrite_port_8_64, 8, 64>();
   SameBytesUnderStalls<Vwrite_port_16_16, 16, 16>();
   SameBytesUnderStalls<Vwrite_port_64_256, 64, 256>();
+  SameBytesUnderStalls<Vwrite_port_netlist, 8, 64>();  // as Yosys reads it
 }
 
 // Address and data are independent channels: each may be held up for long while the other goes on.
