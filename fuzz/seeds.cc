@@ -71,15 +71,14 @@ void WriteGraphs(const fs::path& folder) {
 void WritePrograms(const fs::path& folder) {
   Random random(1);
   for (int i = 0; i < kPrograms; ++i) {
-    systolic::Config config = systolic::RandomConfig(random);
-    config.depthwise_multipliers = std::max(config.depthwise_multipliers, 1);
+    const systolic::Config config;  // the fuzz target's
     std::vector<systolic::Instruction> program;
     for (int count = i % 3; count >= 0; --count) {
       const auto opcode = static_cast<systolic::Opcode>(1 + random.Below(3));
       program.push_back(systolic::RandomInstruction(random, config, opcode).instruction);
     }
     program.emplace_back();  // kEnd
-    const std::vector<uint8_t> bytes = systolic::Encode(program);
+    const std::vector<uint8_t> bytes = systolic::Encode(program, config);
     Write(folder / fmt::format("systolic_decode_fuzz/{}.bin", i),
           {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }

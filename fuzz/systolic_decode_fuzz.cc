@@ -1,4 +1,4 @@
-// Any bytes to the instruction decoder: it refuses or accepts, and what it accepts has one encoding.
+// Any bytes to the instruction decoder: it refuses or accepts, and what it accepts has one encoding and can be run.
 #include <cstdint>
 #include <vector>
 
@@ -7,13 +7,13 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::vector<uint8_t> bytes(data, data + size);
-  const auto instructions = kiln::systolic::Decode(bytes);
-  if (!instructions.ok()) return 0;
-  KILN_CHECK(kiln::systolic::Encode(*instructions) == bytes);
   const kiln::systolic::Config config;
+  const auto instructions = kiln::systolic::Decode(bytes, config);
+  if (!instructions.ok()) return 0;
+  KILN_CHECK(kiln::systolic::Encode(*instructions, config) == bytes);
   for (const kiln::systolic::Instruction& instruction : *instructions) {
-    // Text of what a machine would refuse need not exist.
-    if (kiln::systolic::CheckInstruction(instruction, config).ok()) kiln::systolic::Print(instruction, config);
+    KILN_CHECK(kiln::systolic::CheckInstruction(instruction, config).ok());
+    kiln::systolic::Print(instruction, config);
   }
   return 0;
 }

@@ -121,7 +121,7 @@ TEST(SystolicCodegen, ProgramsOfRandomGraphsHoldTogether) {
     }
     for (const Step& step : (*program)->steps()) {
       if (step.kind != Step::Kind::kInstructions) continue;
-      EXPECT_TRUE(Decode((*program)->EncodeStep(step)).ok());
+      EXPECT_TRUE(Decode((*program)->EncodeStep(step), config).ok());
     }
   }
 }

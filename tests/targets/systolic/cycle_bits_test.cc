@@ -27,7 +27,7 @@ void CheckOne(uint64_t seed, Opcode opcode) {
   const auto trace = RunInstructions(config, std::span(&c.instruction, 1), memory);
   ASSERT_TRUE(trace.ok()) << trace.status() << "\n" << Print(c.instruction, config);
   EXPECT_EQ(memory, expected) << "seed " << seed << "\n" << Print(c.instruction, config);
-  EXPECT_EQ(trace->cycles, DispatchCycles(config, static_cast<int64_t>(Encode({c.instruction}).size())) +
+  EXPECT_EQ(trace->cycles, DispatchCycles(config, static_cast<int64_t>(Encode(c.instruction, config).size())) +
                                EstimateCycles(c.instruction, config))
       << "seed " << seed << "\n"
       << Print(c.instruction, config);

@@ -81,7 +81,7 @@ int64_t EventCycles(const Config& config, const Instruction& in) {
 }
 
 int64_t ClosedForm(const Config& config, const Instruction& in) {
-  return DispatchCycles(config, static_cast<int64_t>(Encode({in}).size())) + EstimateCycles(in, config);
+  return DispatchCycles(config, static_cast<int64_t>(Encode(in, config).size())) + EstimateCycles(in, config);
 }
 
 // A matrix product of [M, 16] by [16, 16] on a 16x16 array, one tile: fill, one pass, drain, nothing overlaps.

@@ -47,10 +47,10 @@ void CheckOne(uint64_t seed, Opcode opcode) {
   const auto trace = RunInstructions(config, std::span(&c.instruction, 1), memory);
   ASSERT_TRUE(trace.ok()) << trace.status() << "\n" << what;
   EXPECT_EQ(memory, expected) << "cycle, " << what;
-  const std::vector<uint8_t> bits = Encode({c.instruction});
+  const std::vector<uint8_t> bits = Encode(c.instruction, config);
   EXPECT_EQ(trace->cycles, DispatchCycles(config, std::ssize(bits)) + EstimateCycles(c.instruction, config)) << what;
 
-  const auto again = Decode(bits);
+  const auto again = Decode(bits, config);
   ASSERT_TRUE(again.ok()) << again.status() << "\n" << what;
   EXPECT_EQ(Print(again->at(0), config), Print(c.instruction, config));
 }

@@ -1,5 +1,7 @@
 #include "kiln/targets/systolic/isa.h"
 
+#include <algorithm>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/targets/systolic/random_instruction.h"
@@ -42,11 +44,17 @@ Instruction SmallMatrix() {
   return i;
 }
 
-std::vector<Instruction> RandomProgram(Random& random, int length) {
+// A design point with formats of any kind, and a depthwise unit.
+Config AnyConfig(Random& random) {
+  Config config = RandomConfig(random);
+  config.depthwise_multipliers = std::max(config.depthwise_multipliers, 1);
+  RandomFormats(random, &config);
+  return config;
+}
+
+std::vector<Instruction> RandomProgram(Random& random, const Config& config, int length) {
   std::vector<Instruction> program;
   for (int i = 0; i < length; ++i) {
-    Config config = RandomConfig(random);
-    config.depthwise_multipliers = std::max(config.depthwise_multipliers, 1);
     const auto opcode = static_cast<Opcode>(1 + random.Below(3));
     program.push_back(RandomInstruction(random, config, opcode).instruction);
     program.back().kernel = static_cast<uint32_t>(random());
@@ -57,14 +65,14 @@ std::vector<Instruction> RandomProgram(Random& random, int length) {
 
 TEST(SystolicIsa, RandomInstructionsSurviveTheirBits) {
   Random random(1);
-  const Config config;
-  for (int round = 0; round < 200; ++round) {
-    const std::vector<Instruction> program = RandomProgram(random, static_cast<int>(random.Below(4)));
-    const std::vector<uint8_t> bits = Encode(program);
-    const auto again = Decode(bits);
+  for (int round = 0; round < 300; ++round) {
+    const Config config = AnyConfig(random);
+    const std::vector<Instruction> program = RandomProgram(random, config, static_cast<int>(random.Below(4)));
+    const std::vector<uint8_t> bits = Encode(program, config);
+    const auto again = Decode(bits, config);
     ASSERT_TRUE(again.ok()) << again.status();
     ASSERT_EQ(again->size(), program.size());
-    ASSERT_EQ(Encode(*again), bits);
+    ASSERT_EQ(Encode(*again, config), bits);
     for (size_t i = 0; i < program.size(); ++i) {
       // The text shows every field, so that equal texts are equal instructions.
       EXPECT_EQ(Print((*again)[i], config), Print(program[i], config));
@@ -78,16 +86,17 @@ TEST(SystolicIsa, TheDecoderSurvivesAnyBytes) {
   Random random(2);
   int accepted = 0, refused = 0;
   for (int round = 0; round < 3000; ++round) {
-    std::vector<uint8_t> bits = Encode(RandomProgram(random, 1));
+    const Config config = AnyConfig(random);
+    std::vector<uint8_t> bits = Encode(RandomProgram(random, config, 1), config);
     for (uint64_t flips = 1 + random.Below(4); flips > 0; --flips) {
       bits[random.Below(bits.size())] ^= static_cast<uint8_t>(1u << random.Below(8));
     }
     if (random.Below(3) == 0) bits.resize(random.Below(bits.size()));
-    const auto decoded = Decode(bits);
-    // What is accepted says the same again: there is one encoding of every instruction.
+    const auto decoded = Decode(bits, config);
+    // What is accepted says the same again: there is one encoding of every instruction. And it can be run.
     if (decoded.ok()) {
-      EXPECT_EQ(Encode(*decoded), bits);
-      for (const Instruction& instruction : *decoded) CheckInstruction(instruction, Config()).IgnoreError();
+      EXPECT_EQ(Encode(*decoded, config), bits);
+      for (const Instruction& instruction : *decoded) EXPECT_TRUE(CheckInstruction(instruction, config).ok());
     }
     ++(decoded.ok() ? accepted : refused);
   }
@@ -96,25 +105,46 @@ TEST(SystolicIsa, TheDecoderSurvivesAnyBytes) {
 }
 
 TEST(SystolicIsa, DecodeNamesTheFault) {
-  const std::vector<uint8_t> good = Encode({SmallMatrix()});
-  const auto fault = [](const std::vector<uint8_t>& bits) {
-    const auto decoded = Decode(bits);
+  const Config config;
+  const std::vector<uint8_t> good = Encode(SmallMatrix(), config);
+  const auto fault = [&](const std::vector<uint8_t>& bits) {
+    const auto decoded = Decode(bits, config);
     return decoded.ok() ? "no error" : MessageOf(decoded.status());
   };
+  // Byte i of a word, counted from its most significant one.
+  const auto with = [&](size_t word, size_t byte, uint8_t value) {
+    std::vector<uint8_t> bits = good;
+    bits[16 * word + 15 - byte] = value;
+    return bits;
+  };
   EXPECT_EQ(fault(good), "no error");
+  EXPECT_EQ(fault(with(0, 0, 3)), "instruction 0: no header: word 0 has tag 3 and index 0 where 0 and 0 belong");
+  EXPECT_EQ(fault(with(0, 2, 9)), "instruction 0: no header: word 0 has an unknown enumerator");
+  EXPECT_EQ(fault(with(2, 1, 7)), "instruction 0: word 2 has tag 1 and index 7 where 1 and 1 belong");
+  // tiles_y: bytes 5 to 7 of word 1.
+  EXPECT_EQ(fault(with(1, 7, 2)),
+            "instruction 0: word 1 has a derived member that does not follow from the others, or reserved bits set");
+  EXPECT_EQ(fault(with(1, 15, 1)),
+            "instruction 0: word 1 has a derived member that does not follow from the others, or reserved bits set");
+  // columns_per_block: bytes 2 to 4 of word 3.
+  EXPECT_EQ(fault(with(3, 4, 0)), "instruction 0: columns_per_block is 0, not in [1, 16777215]");
   std::vector<uint8_t> bits = good;
-  bits[0] = 9;
-  EXPECT_EQ(fault(bits), "instruction 0: unknown opcode");
-  bits = good;
   bits.resize(bits.size() - 16);
   EXPECT_EQ(fault(bits), "instruction 0: the stated length does not fit");
   bits = good;
   bits.resize(8);
   EXPECT_EQ(fault(bits), "instruction 0: the header is cut off");
+  // The header of a longer instruction.
+  Instruction longer = SmallMatrix();
+  longer.vector.passes[0].stages.push_back(longer.vector.passes[0].stages[0]);
+  const std::vector<uint8_t> header = Encode(longer, config);
   bits = good;
-  bits.insert(bits.end(), 16, 0);
-  bits[4] = static_cast<uint8_t>(bits[4] + 1);
+  std::copy_n(header.begin(), 16, bits.begin());
+  bits.resize(bits.size() + 16);
   EXPECT_EQ(fault(bits), "instruction 0: sections do not fill the stated length");
+  bits = header;
+  std::copy_n(good.begin(), 16, bits.begin());
+  EXPECT_EQ(fault(bits), "instruction 0: the stated length is shorter than the sections");
 }
 
 TEST(SystolicIsa, TextShowsWhatAnInstructionDoes) {
@@ -151,6 +181,9 @@ TEST(SystolicIsa, CheckAcceptsAndRefuses) {
   EXPECT_THAT(fault([](I& i) { i.vector.passes[0].stages[0].a = Argument::kOperand1; }),
               HasSubstr("names operand 1 of 0"));
   EXPECT_THAT(fault([](I& i) { i.vector.quantise.high = 200; }), HasSubstr("outside its element"));
+  EXPECT_THAT(fault([](I& i) { i.vector.output.outer_stride[3] = int64_t{1} << 39; }),
+              HasSubstr("a stride of the output is 549755813888, not in [-549755813888, 549755813887]"));
+  EXPECT_THAT(fault([](I& i) { i.convolution.channels = 1 << 24; }), HasSubstr("16777216, not in [1, 16777215]"));
   EXPECT_THAT(fault([](I& i) { i.opcode = Opcode::kDepthwise; }), HasSubstr("16 input and 32 output channels"));
 }
 

@@ -184,7 +184,7 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   root.Int("memory_bytes", &c.memory_bytes, 4096, kMaxMemory);
 
   root.Int("instruction_bytes_per_cycle", &c.instruction_bytes_per_cycle, 1, 1024);
-  root.Int("command_queue_depth", &c.command_queue_depth, 1, 1024);
+  root.Int("command_queue_depth", &c.command_queue_depth, 1, 32);
   root.Double("clock_mhz", &c.clock_mhz, 0.001, 100000);
   KILN_RETURN_IF_ERROR(file.Finish());
   return c;

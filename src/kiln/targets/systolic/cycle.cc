@@ -38,7 +38,7 @@ std::vector<Prepared> Prepare(const Config& config, std::span<const Instruction>
       p.geometry = GeometryOf(instruction, config);
       p.visits = VisitsOf(instruction, config);
     }
-    p.dispatch_cycles = DispatchCycles(config, static_cast<int64_t>(Encode({instruction}).size()));
+    p.dispatch_cycles = DispatchCycles(config, static_cast<int64_t>(Encode(instruction, config).size()));
     prepared.push_back(std::move(p));
   }
   return prepared;

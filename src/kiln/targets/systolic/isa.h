@@ -21,6 +21,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -314,7 +315,7 @@ struct Tiling {
 
 struct Instruction {
   Opcode opcode = Opcode::kEnd;
-  uint32_t kernel = 0;  // index into Program::kernels(), for traces; not encoded in the bits that units see
+  uint32_t kernel = 0;  // index into Program::kernels(), for traces; no unit looks at it
   // The instruction reads what earlier instructions wrote: its memory reads, weights that are constants excepted, start
   // when every earlier instruction has written its last byte.
   bool after_previous = true;
@@ -332,11 +333,14 @@ uint8_t BlockMask(const Instruction& instruction);
 // Readable text of one instruction, several lines, every field that is not at its default.
 std::string Print(const Instruction& instruction, const Config& config);
 
-// Binary form: a 16-byte header (opcode, flags, length in 16-byte words) and the fields of the sections the opcode has,
-// each little-endian at its natural size, padded to 16 bytes. docs/systolic.md lists the layout.
-std::vector<uint8_t> Encode(const std::vector<Instruction>& instructions);
-// Error: truncated, unknown opcode or enumerator, count beyond its limit, sections that do not fill the stated length.
-StatusOr<std::vector<Instruction>> Decode(const std::vector<uint8_t>& bytes);
+// Binary form: words of 16 bytes, a header first. rtl/systolic/kiln_systolic_pkg.sv is the layout, docs/systolic.md
+// tells of it. For instructions that CheckInstruction accepts; of others bits may be lost.
+std::vector<uint8_t> Encode(std::span<const Instruction> instructions, const Config& config);
+std::vector<uint8_t> Encode(const Instruction& instruction, const Config& config);
+// Error: truncated, a word out of place, unknown enumerator, count beyond its limit, a derived member that is not what
+// the instruction and the design point make it, or whatever CheckInstruction refuses. What is accepted has one
+// encoding.
+StatusOr<std::vector<Instruction>> Decode(const std::vector<uint8_t>& bytes, const Config& config);
 
 // What a machine of this design point must refuse: counts above the limits, tiles that do not fit the buffers,
 // addresses outside memory_bytes, strides that leave it, more stages than vector_stages. The codegen's own output

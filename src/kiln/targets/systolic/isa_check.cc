@@ -9,8 +9,9 @@
 namespace kiln::systolic {
 namespace {
 
-constexpr int32_t kMaxExtent = 1 << 24;               // of a loop or an image axis
-constexpr int64_t kMaxStride = int64_t{1} << 40;      // bytes, either direction
+constexpr int32_t kMaxExtent = (1 << 24) - 1;     // of a loop or an image axis: counts have 24 bits
+constexpr int64_t kMaxStride = int64_t{1} << 39;  // bytes: strides have 40 bits, signed
+constexpr int64_t kMaxAddress = int64_t{1} << 40;
 constexpr int64_t kMaxIterations = int64_t{1} << 44;  // of a loop nest
 
 using Wide = __int128;
@@ -31,6 +32,10 @@ class Checker {
     Require(value >= low && value <= high, "{} is {}, not in [{}, {}]", what, value, low, high);
   }
 
+  void Stride(std::string_view what, int64_t stride) {
+    Between(fmt::format("a stride of {}", what), stride, -kMaxStride, kMaxStride - 1);
+  }
+
   // A set of addresses base + sum of index_i * stride_i, index_i in [0, count_i), each of `bytes` bytes.
   struct Axis {
     int64_t count, stride;
@@ -39,13 +44,14 @@ class Checker {
     if (!ok()) return;
     Wide low = base, high = base;
     for (const Axis& axis : axes) {
-      Between(fmt::format("a stride of {}", what), axis.stride, -kMaxStride, kMaxStride);
+      Stride(what, axis.stride);
       const Wide reach = Wide{axis.count - 1} * axis.stride;
       (reach < 0 ? low : high) += reach;
     }
     high += bytes;
     Require(base <= (uint64_t{1} << 62) && low >= 0 && high <= config_.memory_bytes,
             "{} reaches outside the memory of {} bytes", what, config_.memory_bytes);
+    Require(high <= kMaxAddress, "{} reaches beyond the addresses of 40 bits", what);
   }
 
   const Config& config() const { return config_; }
@@ -116,6 +122,9 @@ void CheckBlocks(Checker& check, const std::string& what, const VectorProgram& v
                {windowed ? w.width : v.outer[2], windowed ? b.column_stride : b.outer_stride[2]},
                {v.outer[3], b.outer_stride[3]}},
               blocks * config.scale_format.bytes());
+  // What the program does not use stands in its words, too.
+  for (const int64_t stride : b.outer_stride) check.Stride("the scales of " + what, stride);
+  for (const int64_t stride : {b.row_stride, b.column_stride}) check.Stride("the scales of " + what, stride);
 }
 
 // Block scales of the array's operands.
@@ -136,6 +145,7 @@ void CheckOperandScales(Checker& check, const Instruction& instruction, const Ge
                 blocks * bytes);
   }
   if (!weight.present) return;
+  for (const int64_t stride : {weight.row_stride, weight.column_stride}) check.Stride("the weights' scales", stride);
   if (c.weight_layout == WeightLayout::kTiled) {
     check.Range("the scales of the weights", weight.base, {{c.batch, weight.batch_stride}},
                 int64_t{g.column_tiles} * g.row_tiles() * config.array_columns * bytes);
@@ -214,6 +224,7 @@ void CheckVector(Checker& check, const VectorProgram& v, bool accumulators) {
                  {v.outer[3], s.outer_stride[3]},
                  {v.length, s.element_stride}},
                 BytesOf(s.element, check.config()));
+    for (const int64_t stride : s.outer_stride) check.Stride(fmt::format("operand {}", i), stride);
   }
   const Stream& out = v.output;
   check.Range("the output", out.base,
@@ -272,12 +283,16 @@ void CheckConvolution(Checker& check, const Instruction& instruction) {
   check.Require(pixels <= config.accumulation_buffer_words, "a tile of {} pixels does not fit {} accumulation words",
                 pixels, config.accumulation_buffer_words);
   if (!check.ok()) return;
+  const int64_t reduction = t.packing == Packing::kTaps ? int64_t{c.taps()} * c.channels : c.channels;
+  check.Between("the number of row groups", (reduction + config.array_rows - 1) / config.array_rows, 1, kMaxExtent);
   const Geometry g = GeometryOf(instruction, config);
   const int64_t words = GroupWords(instruction, g, t.tile_height, t.tile_width);
   if (depthwise) {
     check.Require(config.depthwise_multipliers > 0, "this design point has no depthwise unit");
     check.Require(c.channels == c.out_channels, "a depthwise instruction has {} input and {} output channels",
                   c.channels, c.out_channels);
+    check.Require(t.columns_per_block == 1 && t.groups_per_bank == 1 && t.weight_tiles_per_bank == 1,
+                  "a depthwise instruction has one column tile a block, one group and one set of taps a bank");
     check.Require(words <= config.depthwise_buffer_words, "a region of {} words does not fit {} depthwise words", words,
                   config.depthwise_buffer_words);
     check.Require(c.taps() <= config.weight_buffer_words, "{} taps do not fit {} weight words", c.taps(),
@@ -304,6 +319,7 @@ void CheckConvolution(Checker& check, const Instruction& instruction) {
               {{c.batch, c.input_batch_stride}, {c.height, c.input_row_stride}, {c.width, c.input_column_stride}},
               int64_t{c.channels} * config.input_format.bytes());
   const int64_t weight_bytes = config.weight_format.bytes();
+  for (const int64_t stride : {c.weight_row_stride, c.weight_column_stride}) check.Stride("the weights", stride);
   if (c.weight_layout == WeightLayout::kTiled) {
     const int64_t codes = depthwise
                               ? int64_t{g.column_tiles} * c.taps() * config.lanes()

@@ -1,254 +1,556 @@
-// Instructions to bits and back. One list of fields serves both directions, so that they cannot drift apart.
+// Instructions to bits and back, as rtl/systolic/kiln_systolic_pkg.sv lays them out: 16-byte words, fields from the
+// most significant bit down. One list of fields serves both directions, so that they cannot drift apart.
 #include <bit>
-#include <cstring>
+#include <span>
 #include <type_traits>
 
 #include "fmt/format.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/systolic/isa.h"
+#include "kiln/targets/systolic/isa_derived.h"
 
 namespace kiln::systolic {
 namespace {
 
-constexpr size_t kWord = 16;  // bytes
-constexpr uint8_t kAfterPrevious = 1;
-// Header byte 2: which streams have block scales.
+constexpr size_t kWordBytes = 16;
+constexpr int kPayloadBits = 112;
+using Bits = unsigned __int128;  // a word
+
+enum class Tag : uint8_t {
+  kHeader = 0,
+  kTiling = 1,
+  kReduction = 2,
+  kRegion = 3,
+  kInput = 4,
+  kInputScales = 5,
+  kWeights = 6,
+  kWeightScales = 7,
+  kParameters = 8,
+  kVector = 9,
+  kStream = 10,
+  kStreamScales = 11,
+  kWindow = 12,
+  kPass = 13,
+  kStage = 14,
+};
+
+// Widths in bits.
+constexpr int kFlag = 1, kRow = 16, kCount = 24, kWide = 32, kAddress = 40;
+
+// Bits of BlockMask.
 constexpr int kInputBlocks = 1, kWeightBlocks = 2, kOperandBlocks = 4, kOutputBlocks = 32;
+// Indices of a stream's words begin at kStreamIndex * stream; the output is stream kOutputStream.
+constexpr int kStreamIndex = 16, kOutputStream = 3;
+// Indices of stages begin at kStageIndex * pass, those of scalar stages kScalarStages later.
+constexpr int kStageIndex = 32, kScalarStages = 16;
 
 // Highest enumerator of each enumeration, for the decoder.
 template <typename E>
-constexpr int kLast = 0;
+constexpr uint64_t kLast = 0;
 template <>
-constexpr int kLast<Opcode> = static_cast<int>(Opcode::kVector);
+constexpr uint64_t kLast<Opcode> = static_cast<uint64_t>(Opcode::kVector);
 template <>
-constexpr int kLast<Element> = static_cast<int>(Element::kWeight);
+constexpr uint64_t kLast<Element> = static_cast<uint64_t>(Element::kWeight);
 template <>
-constexpr int kLast<Combine> = static_cast<int>(Combine::kSum);
+constexpr uint64_t kLast<Combine> = static_cast<uint64_t>(Combine::kSum);
 template <>
-constexpr int kLast<Source> = static_cast<int>(Source::kConstant);
+constexpr uint64_t kLast<Source> = static_cast<uint64_t>(Source::kConstant);
 template <>
-constexpr int kLast<Argument> = static_cast<int>(Argument::kSaved1);
+constexpr uint64_t kLast<Argument> = static_cast<uint64_t>(Argument::kSaved1);
 template <>
-constexpr int kLast<StageOp> = static_cast<int>(StageOp::kDivide);
+constexpr uint64_t kLast<StageOp> = static_cast<uint64_t>(StageOp::kDivide);
 template <>
-constexpr int kLast<Function> = static_cast<int>(Function::kElu);
+constexpr uint64_t kLast<Function> = static_cast<uint64_t>(Function::kElu);
 template <>
-constexpr int kLast<Reduce> = static_cast<int>(Reduce::kMax);
+constexpr uint64_t kLast<Reduce> = static_cast<uint64_t>(Reduce::kMax);
 template <>
-constexpr int kLast<Packing> = static_cast<int>(Packing::kTaps);
+constexpr uint64_t kLast<Packing> = static_cast<uint64_t>(Packing::kTaps);
 template <>
-constexpr int kLast<WeightLayout> = static_cast<int>(WeightLayout::kStrided);
+constexpr uint64_t kLast<WeightLayout> = static_cast<uint64_t>(WeightLayout::kStrided);
 template <>
-constexpr int kLast<Order> = static_cast<int>(Order::kWeightOuter);
+constexpr uint64_t kLast<Order> = static_cast<uint64_t>(Order::kWeightOuter);
 
+// Puts fields into words.
 class Writer {
  public:
   explicit Writer(std::vector<uint8_t>& bytes) : bytes_(bytes) {}
+  ~Writer() { Finish(); }
 
-  template <typename T>
-  void operator()(T& value) {
-    if constexpr (std::is_enum_v<T>) {
-      Put(static_cast<uint8_t>(value));
-    } else if constexpr (std::is_same_v<T, bool>) {
-      Put(static_cast<uint8_t>(value ? 1 : 0));
-    } else if constexpr (std::is_same_v<T, float>) {
-      Put(std::bit_cast<uint32_t>(value));
-    } else {
-      Put(static_cast<std::make_unsigned_t<T>>(value));
-    }
+  // The next word begins.
+  void Word(Tag tag, int index) {
+    Finish();
+    word_ = Bits{static_cast<uint8_t>(tag)} << 120 | Bits{static_cast<uint8_t>(index)} << kPayloadBits;
+    free_ = kPayloadBits;
+    open_ = true;
   }
   template <typename T>
-  void List(std::vector<T>& list, int most) {
-    KILN_CHECK(static_cast<int>(list.size()) <= most);
-    Put(static_cast<uint8_t>(list.size()));
-    for (T& item : list) Fields(*this, item);
+  void operator()(int bits, T& value) {
+    if constexpr (std::is_same_v<T, float>) {
+      Put(bits, std::bit_cast<uint32_t>(value));
+    } else {
+      Put(bits, static_cast<uint64_t>(value));
+    }
+  }
+  // A member that follows from the others.
+  template <typename T>
+  void Follows(int bits, T value) {
+    (*this)(bits, value);
   }
 
  private:
-  template <typename T>
-  void Put(T value) {
-    for (size_t i = 0; i < sizeof(T); ++i) bytes_.push_back(static_cast<uint8_t>(value >> (8 * i)));
+  void Put(int bits, uint64_t value) {
+    KILN_CHECK(bits <= free_);
+    free_ -= bits;
+    word_ |= Bits{value & ((uint64_t{1} << bits) - 1)} << free_;
   }
+  void Finish() {
+    if (!open_) return;
+    for (size_t i = 0; i < kWordBytes; ++i) bytes_.push_back(static_cast<uint8_t>(word_ >> (8 * i)));
+    open_ = false;
+  }
+
   std::vector<uint8_t>& bytes_;
+  Bits word_ = 0;
+  int free_ = 0;  // bits below those that are taken
+  bool open_ = false;
 };
 
+// Takes fields out of words; remembers the first fault, and reads zeros from there on.
 class Reader {
  public:
-  Reader(const uint8_t* begin, const uint8_t* end) : at_(begin), end_(end) {}
+  explicit Reader(std::span<const uint8_t> bytes) : bytes_(bytes) {}
 
+  void Word(Tag tag, int index) {
+    if (!fault_.empty()) return;
+    word_ = 0;
+    free_ = kPayloadBits;
+    if (bytes_.size() < kWordBytes) return Fail("the stated length is shorter than the sections");
+    for (size_t i = 0; i < kWordBytes; ++i) word_ |= Bits{bytes_[i]} << (8 * i);
+    bytes_ = bytes_.subspan(kWordBytes);
+    const auto found_tag = static_cast<uint8_t>(word_ >> 120),
+               found_index = static_cast<uint8_t>(word_ >> kPayloadBits);
+    if (found_tag != static_cast<uint8_t>(tag) || found_index != index) {
+      Fail(fmt::format("word {} has tag {} and index {} where {} and {} belong", words_, found_tag, found_index,
+                       static_cast<int>(tag), index));
+    }
+    ++words_;
+  }
   template <typename T>
-  void operator()(T& value) {
+  void operator()(int bits, T& value) {
+    const uint64_t code = Take(bits);
     if constexpr (std::is_enum_v<T>) {
-      uint8_t code = 0;
-      (*this)(code);
-      if (code > kLast<T>) return Fail("unknown enumerator");
+      if (code > kLast<T>) return Fail(fmt::format("word {} has an unknown enumerator", words_ - 1));
       value = static_cast<T>(code);
-    } else if constexpr (std::is_same_v<T, bool>) {
-      uint8_t code = 0;
-      (*this)(code);
-      if (code > 1) return Fail("a flag is neither 0 nor 1");
-      value = code == 1;
     } else if constexpr (std::is_same_v<T, float>) {
-      uint32_t bits = 0;
-      (*this)(bits);
-      value = std::bit_cast<float>(bits);
+      value = std::bit_cast<float>(static_cast<uint32_t>(code));
+    } else if constexpr (std::is_signed_v<T>) {
+      value = static_cast<T>(bits == kCount ? static_cast<int64_t>(code) : Signed(bits, code));
     } else {
-      using U = std::make_unsigned_t<T>;
-      if (static_cast<size_t>(end_ - at_) < sizeof(T)) return Fail("sections longer than the stated length");
-      U bits = 0;
-      for (size_t i = 0; i < sizeof(T); ++i) bits = static_cast<U>(bits | static_cast<U>(U{at_[i]} << (8 * i)));
-      at_ += sizeof(T);
-      value = static_cast<T>(bits);
+      value = static_cast<T>(code);
     }
   }
+  // Compared by Decode once all fields are known.
   template <typename T>
-  void List(std::vector<T>& list, int most) {
-    uint8_t count = 0;
-    (*this)(count);
-    if (count > most) return Fail("a count is beyond its limit");
-    list.resize(count);
-    for (T& item : list) Fields(*this, item);
+  void Follows(int bits, T) {
+    Take(bits);
   }
 
-  const uint8_t* at() const { return at_; }
-  const char* fault() const { return fault_; }
+  // Bytes behind the last word read.
+  size_t left() const { return bytes_.size(); }
+  const std::string& fault() const { return fault_; }
 
  private:
-  void Fail(const char* fault) {
-    if (fault_ == nullptr) fault_ = fault;
-    at_ = end_;
+  static int64_t Signed(int bits, uint64_t code) { return static_cast<int64_t>(code << (64 - bits)) >> (64 - bits); }
+  uint64_t Take(int bits) {
+    if (!fault_.empty()) return 0;
+    free_ -= bits;
+    return static_cast<uint64_t>(word_ >> free_) & ((uint64_t{1} << bits) - 1);
   }
-  const uint8_t* at_;
-  const uint8_t* end_;
-  const char* fault_ = nullptr;
+  void Fail(std::string fault) {
+    if (fault_.empty()) fault_ = std::move(fault);
+  }
+  std::span<const uint8_t> bytes_;
+  Bits word_ = 0;
+  int free_ = 0;
+  int words_ = 0;
+  std::string fault_;
 };
 
-template <typename Archive>
-void Fields(Archive& a, OperandScales& s) {
-  a(s.base);
-  a(s.batch_stride);
-  a(s.row_stride);
-  a(s.column_stride);
+struct Header {
+  Opcode opcode = Opcode::kEnd;
+  bool after_previous = false, window = false;
+  uint8_t blocks = 0;
+  uint8_t operands = 0, passes = 0;
+  uint16_t length = 0;  // words
+  uint32_t kernel = 0;
+};
+
+// The mask has its bits in the order of the package: input, weights, operands 2 to 0, output.
+uint8_t MaskToBits(uint8_t mask) {
+  return static_cast<uint8_t>((mask & kInputBlocks) << 5 | (mask & kWeightBlocks) << 3 | (mask >> 2 & 7) << 1 |
+                              mask >> 5);
+}
+uint8_t MaskFromBits(uint8_t bits) {
+  return static_cast<uint8_t>((bits >> 5 & 1) | (bits >> 4 & 1) << 1 | (bits >> 1 & 7) << 2 | (bits & 1) << 5);
 }
 
-template <typename Archive>
-void Fields(Archive& a, BlockScales& s) {
-  a(s.base);
-  for (int64_t& stride : s.outer_stride) a(stride);
-  a(s.row_stride);
-  a(s.column_stride);
+Header HeaderOf(const Instruction& in) {
+  Header h;
+  h.opcode = in.opcode;
+  h.after_previous = in.after_previous;
+  h.kernel = in.kernel;
+  if (in.opcode == Opcode::kEnd) return h;
+  KILN_CHECK(in.vector.operands.size() <= kMaxOperands && in.vector.passes.size() <= kMaxPasses);
+  h.window = in.vector.window.combine != Combine::kNone;
+  h.blocks = MaskToBits(BlockMask(in));
+  h.operands = static_cast<uint8_t>(in.vector.operands.size());
+  h.passes = static_cast<uint8_t>(in.vector.passes.size());
+  return h;
 }
 
-template <typename Archive>
-void Fields(Archive& a, Stream& s) {
-  a(s.base);
-  for (int64_t& stride : s.outer_stride) a(stride);
-  a(s.element_stride);
-  a(s.element);
-  a(s.scale);
-  a(s.zero_point);
-}
-
-template <typename Archive>
-void Fields(Archive& a, Window& w) {
-  a(w.combine);
-  if (w.combine == Combine::kNone) return;
-  for (int32_t* field : {&w.window_y, &w.window_x, &w.stride_y, &w.stride_x, &w.dilation_y, &w.dilation_x, &w.pad_top,
-                         &w.pad_left, &w.height, &w.width}) {
-    a(*field);
+// Gives an instruction the shape that its header says. Returns what is wrong with it, or "".
+std::string Shape(const Header& h, Instruction* in) {
+  in->opcode = h.opcode;
+  in->after_previous = h.after_previous;
+  in->kernel = h.kernel;
+  if (h.opcode == Opcode::kEnd) return "";
+  if (h.operands > kMaxOperands || h.passes > kMaxPasses) return "a count is beyond its limit";
+  const uint8_t mask = MaskFromBits(h.blocks);
+  in->convolution.input_scales.present = (mask & kInputBlocks) != 0;
+  in->convolution.weight_scales.present = (mask & kWeightBlocks) != 0;
+  in->vector.operands.resize(h.operands);
+  for (size_t i = 0; i < in->vector.operands.size(); ++i) {
+    in->vector.operands[i].blocks.present = (mask & kOperandBlocks << i) != 0;
   }
-  a(w.row_stride);
-  a(w.column_stride);
-  a(w.average);
-  a(w.divide_by_valid);
+  in->vector.output.blocks.present = (mask & kOutputBlocks) != 0;
+  in->vector.passes.resize(h.passes);
+  if (BlockMask(*in) != mask) return "block scales of a stream that is not there";
+  return "";
 }
 
 template <typename Archive>
-void Fields(Archive& a, Stage& s) {
-  a(s.op);
-  a(s.a);
-  a(s.b);
-  a(s.function);
-  a(s.immediate_a);
-  a(s.immediate_b);
+void Fields(Archive& a, Header& h) {
+  a.Word(Tag::kHeader, 0);
+  a(8, h.opcode);
+  a(kFlag, h.after_previous);
+  a(kFlag, h.window);
+  a(6, h.blocks);
+  a(2, h.operands);
+  a(3, h.passes);
+  a(16, h.length);
+  a(32, h.kernel);
 }
 
 template <typename Archive>
-void Fields(Archive& a, Pass& p) {
-  a(p.source);
-  a(p.constant);
-  a.List(p.stages, kMaxStages);
-  a(p.reduce);
-  a(p.into);
-  a.List(p.scalar_stages, kMaxStages);
-  a(p.to_row_buffer);
-  a(p.to_memory);
+void Counts(Archive& a, std::initializer_list<int32_t*> counts) {
+  for (int32_t* count : counts) a(kCount, *count);
 }
 
 template <typename Archive>
-void Fields(Archive& a, VectorProgram& v) {
-  for (int32_t& count : v.outer) a(count);
-  a(v.length);
-  a.List(v.operands, kMaxOperands);
-  Fields(a, v.window);
-  a.List(v.passes, kMaxPasses);
-  Fields(a, v.output);
-  a(v.quantise.inverse_scale);
-  a(v.quantise.zero_point);
-  a(v.quantise.low);
-  a(v.quantise.high);
+void TilingFields(Archive& a, Instruction& in, const Derived& d) {
+  const Geometry& g = d.geometry;
+  Tiling& t = in.tiling;
+  a.Word(Tag::kTiling, 0);
+  a(kCount, in.convolution.batch);
+  for (const int32_t count : {g.tiles_y, g.tiles_x, g.blocks}) a.Follows(kCount, count);
+  a(kFlag, t.order);
+  a(kFlag, t.packing);
+  for (const bool flag : {g.inputs_resident, g.weights_resident, d.parameters_by_batch}) a.Follows(kFlag, flag);
+  a.Word(Tag::kTiling, 1);
+  Counts(a, {&t.tile_height, &t.tile_width});
+  a.Follows(kCount, d.last_tile_height);
+  a.Follows(kCount, d.last_tile_width);
+  a.Word(Tag::kTiling, 2);
+  a(kCount, t.columns_per_block);
+  a.Follows(kCount, d.last_block_columns);
+  a.Follows(kRow, d.last_tile_columns);
+  a.Follows(kCount, d.tile_pixels);
 }
 
 template <typename Archive>
-void Fields(Archive& a, Convolution& c) {
-  a(c.input_base);
-  a(c.input_batch_stride);
-  a(c.input_row_stride);
-  a(c.input_column_stride);
-  for (int32_t* field :
-       {&c.height, &c.width, &c.channels, &c.batch, &c.kernel_y, &c.kernel_x, &c.stride_y, &c.stride_x, &c.dilation_y,
-        &c.dilation_x, &c.pad_top, &c.pad_left, &c.out_height, &c.out_width, &c.out_channels, &c.pad_code}) {
-    a(*field);
+void ReductionFields(Archive& a, Instruction& in, const Derived& d) {
+  a.Word(Tag::kReduction, 0);
+  a(kCount, in.tiling.groups_per_bank);
+  for (const int32_t count : {d.geometry.groups, d.geometry.fills, d.last_fill_groups}) a.Follows(kCount, count);
+  a.Follows(kRow, d.last_group_rows);
+  a.Word(Tag::kReduction, 1);
+  Counts(a, {&in.tiling.weight_tiles_per_bank, &in.convolution.kernel_y, &in.convolution.kernel_x});
+  a.Follows(kCount, d.geometry.rows_per_group);
+}
+
+template <typename Archive>
+void RegionFields(Archive& a, const Derived& d) {
+  a.Word(Tag::kRegion, 0);
+  for (const int64_t places : {d.places_y, d.places_x, d.last_places_y, d.last_places_x}) a.Follows(kCount, places);
+  a.Follows(kFlag, d.compact_y);
+  a.Follows(kFlag, d.compact_x);
+  a.Word(Tag::kRegion, 1);
+  for (const int64_t step : {d.row_pitch, d.group_pitch, d.output_row_step, d.output_column_step}) {
+    a.Follows(kCount, step);
   }
-  a(c.weight_base);
-  a(c.weight_layout);
-  a(c.weight_batch_stride);
-  a(c.weight_row_stride);
-  a(c.weight_column_stride);
-  a(c.parameters.base);
-  a(c.parameter_batch_stride);
+  a.Word(Tag::kRegion, 2);
+  for (const int64_t step : {d.tap_row_step, d.tap_column_step, d.tap_steps}) a.Follows(kCount, step);
 }
 
 template <typename Archive>
-void Fields(Archive& a, Tiling& t) {
-  a(t.packing);
-  a(t.order);
-  for (int32_t* field :
-       {&t.tile_height, &t.tile_width, &t.columns_per_block, &t.groups_per_bank, &t.weight_tiles_per_bank}) {
-    a(*field);
-  }
+void InputFields(Archive& a, Convolution& c, const Derived& d) {
+  const ImageSteps& s = d.input;
+  a.Word(Tag::kInput, 0);
+  a(kAddress, c.input_base);
+  a(kAddress, c.input_batch_stride);
+  a(kWide, c.pad_code);
+  a.Word(Tag::kInput, 1);
+  a(kAddress, c.input_row_stride);
+  a(kAddress, c.input_column_stride);
+  a.Follows(kWide, d.run_entries);
+  a.Word(Tag::kInput, 2);
+  a.Follows(kAddress, s.row_origin);
+  a.Follows(kAddress, s.column_origin);
+  a.Follows(kWide, d.tile_rows);
+  a.Word(Tag::kInput, 3);
+  a.Follows(kAddress, s.tile_row_stride);
+  a.Follows(kAddress, s.tile_column_stride);
+  a.Follows(kWide, d.tile_columns);
+  a.Word(Tag::kInput, 4);
+  a.Follows(kAddress, s.output_row_stride);
+  a.Follows(kAddress, s.output_column_stride);
+  a(kCount, c.height);
+  a.Word(Tag::kInput, 5);
+  a.Follows(kAddress, s.tap_row_stride);
+  a.Follows(kAddress, s.tap_column_stride);
+  a(kCount, c.width);
+  a.Word(Tag::kInput, 6);
+  a.Follows(kAddress, d.row_bytes);
+  Counts(a, {&c.channels, &c.pad_top, &c.pad_left});
+  a.Word(Tag::kInput, 7);
+  Counts(a, {&c.stride_y, &c.stride_x, &c.dilation_y, &c.dilation_x});
+  a.Follows(kFlag, d.joined);
 }
 
-// Scales stand behind everything else, in the order of the bits of `mask`.
+// The three words that scales of the input and of the weights begin with.
 template <typename Archive>
-void Sections(Archive& a, Instruction& instruction, uint8_t mask) {
-  if (instruction.opcode == Opcode::kEnd) return;
-  const auto scales = [&](int bit, auto& s) {
-    s.present = (mask & bit) != 0;
-    if (s.present) Fields(a, s);
-  };
-  if (instruction.opcode != Opcode::kVector) {
-    Fields(a, instruction.convolution);
-    Fields(a, instruction.tiling);
+void Fields(Archive& a, Tag tag, OperandScales& s) {
+  a.Word(tag, 0);
+  a(kAddress, s.base);
+  a(kAddress, s.batch_stride);
+  a.Word(tag, 1);
+  a(kAddress, s.row_stride);
+  a(kAddress, s.column_stride);
+}
+
+// A word of two strides.
+template <typename Archive>
+void Pair(Archive& a, Tag tag, int index, int64_t first, int64_t second) {
+  a.Word(tag, index);
+  a.Follows(kAddress, first);
+  a.Follows(kAddress, second);
+}
+
+template <typename Archive>
+void ConvolutionFields(Archive& a, Instruction& in, const Derived& d) {
+  Convolution& c = in.convolution;
+  TilingFields(a, in, d);
+  ReductionFields(a, in, d);
+  RegionFields(a, d);
+  InputFields(a, c, d);
+  if (c.input_scales.present) {
+    const ImageSteps& s = d.input_scales;
+    Fields(a, Tag::kInputScales, c.input_scales);
+    Pair(a, Tag::kInputScales, 2, s.row_origin, s.column_origin);
+    Pair(a, Tag::kInputScales, 3, s.tile_row_stride, s.tile_column_stride);
+    Pair(a, Tag::kInputScales, 4, s.output_row_stride, s.output_column_stride);
+    Pair(a, Tag::kInputScales, 5, s.tap_row_stride, s.tap_column_stride);
   }
-  VectorProgram& v = instruction.vector;
-  Fields(a, v);
-  if (instruction.opcode != Opcode::kVector) {
-    scales(kInputBlocks, instruction.convolution.input_scales);
-    scales(kWeightBlocks, instruction.convolution.weight_scales);
+  a.Word(Tag::kWeights, 0);
+  a(kAddress, c.weight_base);
+  a(kAddress, c.weight_batch_stride);
+  a(kFlag, c.weight_layout);
+  a.Follows(kFlag, d.by_columns);
+  a.Word(Tag::kWeights, 1);
+  a(kAddress, c.weight_row_stride);
+  a(kAddress, c.weight_column_stride);
+  Pair(a, Tag::kWeights, 2, d.weights.group_stride, d.weights.column_tile_stride);
+  if (c.weight_scales.present) {
+    Fields(a, Tag::kWeightScales, c.weight_scales);
+    Pair(a, Tag::kWeightScales, 2, d.weight_scales.group_stride, d.weight_scales.column_tile_stride);
   }
-  for (size_t i = 0; i < v.operands.size(); ++i) scales(kOperandBlocks << i, v.operands[i].blocks);
-  scales(kOutputBlocks, v.output.blocks);
+  a.Word(Tag::kParameters, 0);
+  a(kAddress, c.parameters.base);
+  a(kAddress, c.parameter_batch_stride);
+  a(kCount, c.out_channels);
+}
+
+// Stream `number`. The factor, zero point and limits are an operand's (which has no limits) or those of the way out.
+template <typename Archive>
+void Fields(Archive& a, int number, Stream& s, float& factor, int32_t& zero_point, int32_t& low, int32_t& high,
+            const StreamSteps& steps) {
+  const int first = kStreamIndex * number;
+  a.Word(Tag::kStream, first);
+  a(kAddress, s.base);
+  a(kAddress, s.element_stride);
+  a(3, s.element);
+  a.Follows(2, steps.access);
+  a.Word(Tag::kStream, first + 1);
+  a(kAddress, s.outer_stride[0]);
+  a(kAddress, s.outer_stride[1]);
+  a(kWide, factor);
+  a.Word(Tag::kStream, first + 2);
+  a(kAddress, s.outer_stride[2]);
+  a(kAddress, s.outer_stride[3]);
+  a(kWide, zero_point);
+  a.Word(Tag::kStream, first + 3);
+  a.Follows(kAddress, steps.word_stride);
+  a(kWide, low);
+  a(kWide, high);
+  if (!s.blocks.present) return;
+  BlockScales& b = s.blocks;
+  a.Word(Tag::kStreamScales, first);
+  a(kAddress, b.base);
+  a(kAddress, b.outer_stride[0]);
+  a.Word(Tag::kStreamScales, first + 1);
+  a(kAddress, b.outer_stride[1]);
+  a(kAddress, b.outer_stride[2]);
+  a.Word(Tag::kStreamScales, first + 2);
+  a(kAddress, b.outer_stride[3]);
+  a.Word(Tag::kStreamScales, first + 3);
+  a(kAddress, b.row_stride);
+  a(kAddress, b.column_stride);
+  Pair(a, Tag::kStreamScales, first + 4, steps.scales.row_origin, steps.scales.column_origin);
+  Pair(a, Tag::kStreamScales, first + 5, steps.scales.output_row_stride, steps.scales.output_column_stride);
+  Pair(a, Tag::kStreamScales, first + 6, steps.scales.tap_row_stride, steps.scales.tap_column_stride);
+}
+
+template <typename Archive>
+void Fields(Archive& a, Window& w, const Derived& d) {
+  a.Word(Tag::kWindow, 0);
+  Counts(a, {&w.window_y, &w.window_x, &w.stride_y, &w.stride_x});
+  a(2, w.combine);
+  a(kFlag, w.average);
+  a(kFlag, w.divide_by_valid);
+  a.Word(Tag::kWindow, 1);
+  Counts(a, {&w.dilation_y, &w.dilation_x, &w.pad_top, &w.pad_left});
+  a.Word(Tag::kWindow, 2);
+  Counts(a, {&w.height, &w.width});
+  a.Follows(kWide, d.window_factor);
+  a.Word(Tag::kWindow, 3);
+  a(kAddress, w.row_stride);
+  a(kAddress, w.column_stride);
+  Pair(a, Tag::kWindow, 4, d.window.row_origin, d.window.column_origin);
+  Pair(a, Tag::kWindow, 5, d.window.output_row_stride, d.window.output_column_stride);
+  Pair(a, Tag::kWindow, 6, d.window.tap_row_stride, d.window.tap_column_stride);
+}
+
+template <typename Archive>
+void Fields(Archive& a, int index, Stage& s) {
+  a.Word(Tag::kStage, index);
+  a(4, s.op);
+  a(4, s.a);
+  a(4, s.b);
+  a(4, s.function);
+  a(kWide, s.immediate_a);
+  a(kWide, s.immediate_b);
+}
+
+// A pass and its stages. False: more stages than a pass has room for.
+template <typename Archive>
+bool Fields(Archive& a, int number, Pass& p, const PassSteps& steps) {
+  auto stages = static_cast<uint8_t>(p.stages.size()), scalar_stages = static_cast<uint8_t>(p.scalar_stages.size());
+  a.Word(Tag::kPass, number);
+  a(2, p.source);
+  a(2, p.reduce);
+  a(2, p.into);
+  a(kFlag, p.to_row_buffer);
+  a(kFlag, p.to_memory);
+  a.Follows(3, steps.reads);
+  a(4, stages);
+  a(4, scalar_stages);
+  a.Follows(kRow, steps.gap);
+  a(kWide, p.constant);
+  if (stages > kMaxStages || scalar_stages > kMaxStages) return false;
+  p.stages.resize(stages);
+  p.scalar_stages.resize(scalar_stages);
+  int index = kStageIndex * number;
+  for (Stage& stage : p.stages) Fields(a, index++, stage);
+  index = kStageIndex * number + kScalarStages;
+  for (Stage& stage : p.scalar_stages) Fields(a, index++, stage);
+  return true;
+}
+
+template <typename Archive>
+bool VectorFields(Archive& a, VectorProgram& v, bool window, const Derived& d) {
+  a.Word(Tag::kVector, 0);
+  for (int32_t& count : v.outer) a(kCount, count);
+  a.Word(Tag::kVector, 1);
+  a(kCount, v.length);
+  a.Follows(kCount, d.words);
+  a.Follows(kRow, d.last_lanes);
+  a.Follows(kRow, d.rows_in_flight);
+  a.Follows(kRow, d.depth);
+  a.Follows(kFlag, d.reads_memory);
+  int32_t low = 0, high = 0;  // of operands
+  for (size_t i = 0; i < v.operands.size(); ++i) {
+    Stream& s = v.operands[i];
+    Fields(a, static_cast<int>(i), s, s.scale, s.zero_point, low, high, d.operands[i]);
+  }
+  if (window) Fields(a, v.window, d);
+  for (size_t p = 0; p < v.passes.size(); ++p) {
+    if (!Fields(a, static_cast<int>(p), v.passes[p], d.passes[p])) return false;
+  }
+  QuantiseOut& q = v.quantise;
+  Fields(a, kOutputStream, v.output, q.inverse_scale, q.zero_point, q.low, q.high, d.output);
+  return low == 0 && high == 0;
+}
+
+// All words behind the header. False: a count is beyond its limit, or an operand has limits.
+template <typename Archive>
+bool Sections(Archive& a, Instruction& in, const Header& h, const Derived& d) {
+  if (in.opcode == Opcode::kEnd) return true;
+  if (in.opcode != Opcode::kVector) ConvolutionFields(a, in, d);
+  return VectorFields(a, in.vector, h.window, d);
+}
+
+void Encode(Instruction in, const Config& config, std::vector<uint8_t>* bytes) {
+  const size_t begin = bytes->size();
+  Header header = HeaderOf(in);
+  bytes->resize(begin + kWordBytes);
+  {
+    Writer writer(*bytes);
+    KILN_CHECK(Sections(writer, in, header, DeriveMembers(in, config)));
+  }
+  header.length = static_cast<uint16_t>((bytes->size() - begin) / kWordBytes);
+  std::vector<uint8_t> first;
+  {
+    Writer writer(first);
+    Fields(writer, header);
+  }
+  std::copy(first.begin(), first.end(), bytes->begin() + static_cast<std::ptrdiff_t>(begin));
+}
+
+// The instruction in exactly these bytes, or what is wrong with them.
+std::string DecodeOne(std::span<const uint8_t> bytes, const Config& config, Instruction* in) {
+  Reader reader(bytes);
+  Header header;
+  Fields(reader, header);
+  if (const std::string fault = Shape(header, in); !fault.empty()) return fault;
+  const bool whole = Sections(reader, *in, header, Derived{});
+  if (!reader.fault().empty()) return reader.fault();
+  if (!whole) return "a count is beyond its limit";
+  if (reader.left() > 0) return "sections do not fill the stated length";
+  if (in->opcode == Opcode::kMatrix || in->opcode == Opcode::kDepthwise) {
+    // They stand in the vector program, which walks the convolution's output.
+    in->convolution.out_height = in->vector.outer[1];
+    in->convolution.out_width = in->vector.outer[2];
+  }
+  if (const Status status = CheckInstruction(*in, config); !status.ok()) return MessageOf(status);
+  std::vector<uint8_t> again;
+  Encode(*in, config, &again);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (i >= again.size() || again[i] != bytes[i]) {
+      return fmt::format("word {} has a derived member that does not follow from the others, or reserved bits set",
+                         i / kWordBytes);
+    }
+  }
+  return again.size() == bytes.size() ? "" : "the stated length is shorter than the sections";
 }
 
 }  // namespace
@@ -266,62 +568,34 @@ uint8_t BlockMask(const Instruction& instruction) {
   return static_cast<uint8_t>(mask);
 }
 
-std::vector<uint8_t> Encode(const std::vector<Instruction>& instructions) {
+std::vector<uint8_t> Encode(std::span<const Instruction> instructions, const Config& config) {
   std::vector<uint8_t> bytes;
-  for (Instruction instruction : instructions) {
-    const size_t begin = bytes.size();
-    bytes.resize(begin + kWord);
-    Writer writer(bytes);
-    const uint8_t mask = instruction.opcode == Opcode::kEnd ? uint8_t{0} : BlockMask(instruction);
-    Sections(writer, instruction, mask);
-    bytes.resize((bytes.size() + kWord - 1) / kWord * kWord);
-    const uint32_t words = static_cast<uint32_t>((bytes.size() - begin) / kWord);
-    bytes[begin] = static_cast<uint8_t>(instruction.opcode);
-    bytes[begin + 1] = instruction.after_previous ? kAfterPrevious : 0;
-    bytes[begin + 2] = mask;
-    for (size_t i = 0; i < 4; ++i) {
-      bytes[begin + 4 + i] = static_cast<uint8_t>(words >> (8 * i));
-      bytes[begin + 8 + i] = static_cast<uint8_t>(instruction.kernel >> (8 * i));
-    }
-  }
+  for (const Instruction& instruction : instructions) Encode(instruction, config, &bytes);
   return bytes;
 }
 
-StatusOr<std::vector<Instruction>> Decode(const std::vector<uint8_t>& bytes) {
+std::vector<uint8_t> Encode(const Instruction& instruction, const Config& config) {
+  return Encode(std::span(&instruction, 1), config);
+}
+
+StatusOr<std::vector<Instruction>> Decode(const std::vector<uint8_t>& bytes, const Config& config) {
   std::vector<Instruction> instructions;
-  const auto error = [&](const char* fault) {
+  const auto error = [&](const std::string& fault) {
     return ErrorAt("", fmt::format("instruction {}", instructions.size()), fault, "");
   };
   for (size_t at = 0; at < bytes.size();) {
-    if (bytes.size() - at < kWord) return error("the header is cut off");
-    const uint8_t* header = bytes.data() + at;
-    if (header[0] > kLast<Opcode>) return error("unknown opcode");
-    if (header[1] > kAfterPrevious || header[3] != 0) return error("unknown flags");
-    for (size_t i = 12; i < kWord; ++i) {
-      if (header[i] != 0) return error("reserved bytes are not 0");
-    }
+    const std::span<const uint8_t> rest = std::span(bytes).subspan(at);
+    if (rest.size() < kWordBytes) return error("the header is cut off");
+    Reader reader(rest);
+    Header header;
+    Fields(reader, header);
+    if (!reader.fault().empty()) return error("no header: " + reader.fault());
+    if (header.length == 0 || header.length > rest.size() / kWordBytes) return error("the stated length does not fit");
     Instruction instruction;
-    instruction.opcode = static_cast<Opcode>(header[0]);
-    instruction.after_previous = header[1] == kAfterPrevious;
-    uint32_t words = 0;
-    for (size_t i = 0; i < 4; ++i) {
-      words |= uint32_t{header[4 + i]} << (8 * i);
-      instruction.kernel |= uint32_t{header[8 + i]} << (8 * i);
-    }
-    if (words == 0 || words > (bytes.size() - at) / kWord) return error("the stated length does not fit");
-    const uint8_t* end = header + words * kWord;
-    Reader reader(header + kWord, end);
-    Sections(reader, instruction, header[2]);
-    if (reader.fault() != nullptr) return error(reader.fault());
-    if (header[2] != (instruction.opcode == Opcode::kEnd ? 0 : BlockMask(instruction))) {
-      return error("block scales of a stream that is not there");
-    }
-    if (static_cast<size_t>(end - reader.at()) >= kWord) return error("sections do not fill the stated length");
-    for (const uint8_t* p = reader.at(); p < end; ++p) {
-      if (*p != 0) return error("padding is not 0");
-    }
+    const std::string fault = DecodeOne(rest.first(header.length * kWordBytes), config, &instruction);
+    if (!fault.empty()) return error(fault);
     instructions.push_back(std::move(instruction));
-    at += words * kWord;
+    at += header.length * kWordBytes;
   }
   return instructions;
 }

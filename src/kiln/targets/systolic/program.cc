@@ -40,7 +40,7 @@ std::vector<uint8_t> SystolicProgram::EncodeStep(const Step& step) const {
   std::vector<Instruction> piece(parts_.instructions.begin() + step.begin, parts_.instructions.begin() + step.end);
   piece.emplace_back();  // kEnd
   piece.back().after_previous = false;
-  return Encode(piece);
+  return Encode(piece, parts_.config);
 }
 
 std::string SystolicProgram::Print() const {

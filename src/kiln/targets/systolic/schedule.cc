@@ -272,7 +272,7 @@ StatusOr<Schedule> Scheduler::Find(const Instruction& instruction) {
   Instruction trial = instruction;
   trial.tiling = Tiling{};
   trial.kernel = 0;
-  const std::vector<uint8_t> bits = Encode({trial});
+  const std::vector<uint8_t> bits = Encode(trial, config_);
   const std::string key(bits.begin(), bits.end());
   if (const auto it = known_.find(key); it != known_.end()) return it->second;
 
