@@ -57,6 +57,7 @@ void DeriveTiling(const Instruction& in, const Config& config, Derived* d) {
   d->last_block_columns = in.opcode == Opcode::kDepthwise ? 1 : LastPart(g.column_tiles, g.blocks, t.columns_per_block);
   d->last_tile_columns = LastPart(c.out_channels, g.column_tiles, config.array_columns);
   d->tile_pixels = Times(t.tile_height, t.tile_width);
+  d->visits = Times(Times(c.batch, g.blocks), Times(g.tiles_y, g.tiles_x));
   d->last_fill_groups = LastPart(g.groups, g.fills, t.groups_per_bank);
   d->last_group_rows = in.opcode == Opcode::kDepthwise
                            ? 1

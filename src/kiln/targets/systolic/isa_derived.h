@@ -48,6 +48,7 @@ struct Derived {
   int32_t last_tile_height = 1, last_tile_width = 1;
   int32_t last_block_columns = 1, last_tile_columns = 1;
   int64_t tile_pixels = 1;
+  int64_t visits = 1;  // modulo 2^16
   // Reduction.
   int32_t last_fill_groups = 1, last_group_rows = 1;
   // Region.

@@ -265,6 +265,7 @@ void TilingFields(Archive& a, Instruction& in, const Derived& d) {
   a.Follows(kCount, d.last_block_columns);
   a.Follows(kRow, d.last_tile_columns);
   a.Follows(kCount, d.tile_pixels);
+  a.Follows(kRow, d.visits);
 }
 
 template <typename Archive>
