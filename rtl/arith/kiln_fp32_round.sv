@@ -1,0 +1,28 @@
+// An fp32 number rounded to a narrower format, as fp32: what a vector unit of that format does with every result.
+//
+//   rounding   the format's own; fp32 passes through unchanged
+//   time       combinational
+//   C++ twin   kiln::FormatTable::Round (numerics/tables.h)
+module kiln_fp32_round #(
+    parameter kiln_format_pkg::format_t FORMAT = kiln_named_formats_pkg::BF16
+) (
+    input  logic [31:0] value,
+    output logic [31:0] result
+);
+
+  if (FORMAT == kiln_format_pkg::FP32) begin : g_same
+    assign result = value;
+  end else begin : g_round
+    logic [kiln_format_pkg::bits(FORMAT)-1:0] code;
+    kiln_encode_from_fp32 #(.FORMAT(FORMAT)) encode (
+        .value(value),
+        .random('0),
+        .code(code)
+    );
+    kiln_decode_to_fp32 #(.FORMAT(FORMAT)) decode (
+        .code(code),
+        .value(result)
+    );
+  end
+
+endmodule

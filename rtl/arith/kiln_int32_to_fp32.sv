@@ -1,0 +1,14 @@
+// A two's complement integer as fp32, rounded to nearest, ties to even.
+//
+//   time       combinational
+module kiln_int32_to_fp32 (
+    input  logic signed [31:0] value,
+    output logic        [31:0] result
+);
+
+  kiln_decode_to_fp32 #(.FORMAT(kiln_format_pkg::INT32)) convert (
+      .code(value),
+      .value(result)
+  );
+
+endmodule

@@ -1,0 +1,108 @@
+// The fp32 units against the processor's own arithmetic: every pair of corner values, then random operands, half of
+// them made so that results cancel or lie next to a tie.
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "Varith_fp32.h"
+#include "gtest/gtest.h"
+#include "kiln/numerics/codec.h"
+#include "kiln/targets/systolic/arithmetic.h"
+#include "tests/rtl/arith/fp32_values.h"
+
+namespace kiln::rtl {
+namespace {
+
+class Fp32 : public testing::Test {
+ protected:
+  void Check(uint32_t a_bits, uint32_t b_bits, uint32_t c_bits, int32_t integer, int32_t low, int32_t high) {
+    model_.a = a_bits;
+    model_.b = b_bits;
+    model_.c = c_bits;
+    model_.integer_value = static_cast<uint32_t>(integer);
+    model_.low = static_cast<uint32_t>(low);
+    model_.high = static_cast<uint32_t>(high);
+    model_.eval();
+    const auto a = std::bit_cast<float>(a_bits), b = std::bit_cast<float>(b_bits), c = std::bit_cast<float>(c_bits);
+    Expect("a * b + c", model_.multiply_add, Canonical(std::fma(a, b, c)));
+    Expect("a * b", model_.multiply, Canonical(a * b));
+    Expect("a + b", model_.add, Canonical(a + b));
+    Expect("a / b", model_.divide, Canonical(a / b));
+    Expect("a > b", model_.greater, a > b ? 1 : 0);
+    Expect("maximum", model_.maximum, a > b ? a_bits : b_bits);
+    Expect("minimum", model_.minimum, a < b ? a_bits : b_bits);
+    Expect("integer", model_.from_integer, Canonical(static_cast<float>(integer)));
+    systolic::QuantiseOut quantise;
+    quantise.inverse_scale = b;
+    quantise.zero_point = integer;
+    quantise.low = low;
+    quantise.high = high;
+    Expect("code", model_.code, static_cast<uint32_t>(systolic::QuantiseToCode(quantise, a)));
+    Expect("bf16", model_.bf16, Canonical(DecodeFloat(bf16_, EncodeFloat(bf16_, a))));
+    Expect("fp16", model_.fp16, Canonical(DecodeFloat(fp16_, EncodeFloat(fp16_, a))));
+  }
+
+  bool TooMany() const { return failures_ > 10; }
+
+ private:
+  void Expect(const char* unit, uint32_t actual, uint32_t expected) {
+    if (actual == expected || TooMany()) return;
+    ++failures_;
+    ADD_FAILURE() << std::hex << unit << " of a " << model_.a << ", b " << model_.b << ", c " << model_.c
+                  << ", integer " << model_.integer_value << ", low " << model_.low << ", high " << model_.high << ": "
+                  << actual << ", not " << expected;
+  }
+
+  VerilatedContext context_;
+  Varith_fp32 model_{&context_};
+  const Format bf16_ = *FindFormat("bf16"), fp16_ = *FindFormat("fp16");
+  int failures_ = 0;
+};
+
+TEST_F(Fp32, Corners) {
+  constexpr int32_t kIntegers[] = {0, 1, -1, 127, -128, 0x1000001, 0x1000003, INT32_MAX, INT32_MIN};
+  size_t integer = 0;
+  for (const uint32_t a : kFp32Corners) {
+    for (const uint32_t b : kFp32Corners) {
+      for (const uint32_t c : kFp32Corners) {
+        for (uint32_t signs = 0; signs < 8; ++signs) {
+          Check(a | signs << 31, b | (signs >> 1) << 31, c | (signs >> 2) << 31,
+                kIntegers[++integer % std::size(kIntegers)], -128, 127);
+          if (TooMany()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Fp32, RandomOperands) {
+  Random random(1);
+  for (int i = 0; i < 1500000 && !TooMany(); ++i) {
+    const uint32_t a = RandomFp32(random);
+    const auto bits = static_cast<uint32_t>(random());
+    // A sum that cancels, a quotient next to one that is exact, or anything.
+    const auto value = std::bit_cast<float>(a);
+    const uint32_t b = bits % 4 == 0   ? Near(-value, random)
+                       : bits % 4 == 1 ? Near(value * static_cast<float>((bits >> 2) % 64), random)
+                                       : RandomFp32(random);
+    const uint32_t c = bits % 3 == 0 ? RandomFp32(random) : Near(-(value * std::bit_cast<float>(b)), random);
+    const auto integer = static_cast<int32_t>(random()) >> (bits % 32);
+    const auto low = static_cast<int32_t>(random()) >> (random() % 32);
+    const auto high = static_cast<int32_t>(random()) >> (random() % 32);
+    Check(a, b, c, integer, low, high);
+  }
+}
+
+// Codes next to ties: values that are a half, and next to it.
+TEST_F(Fp32, CodesNextToTies) {
+  Random random(2);
+  for (int i = 0; i < 300000 && !TooMany(); ++i) {
+    const float half = (static_cast<float>(static_cast<int32_t>(random() % 1024)) - 512.0f) * 0.5f;
+    const auto zero_point = static_cast<int32_t>(random() % 256) - 128;
+    Check(Near(half, random), std::bit_cast<uint32_t>(std::ldexp(1.0f, static_cast<int>(random() % 3) - 1)), 0,
+          zero_point, -128, 127);
+  }
+}
+
+}  // namespace
+}  // namespace kiln::rtl
