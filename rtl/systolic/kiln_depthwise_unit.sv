@@ -1,0 +1,308 @@
+// Depthwise convolution: ARRAY_COLUMNS channels at once, DEPTHWISE_MULTIPLIERS taps of each a cycle, any kernel, stride and dilation.
+//   block      one pixel tile of one column tile: pixels * tap_steps cycles s .., tap_steps = ceil(taps / DEPTHWISE_MULTIPLIERS), s the first
+//              cycle in which the block before is over and there are an input bank, a weight bank and an accumulation bank. Pixels
+//              in row-major order, and for each its taps, DEPTHWISE_MULTIPLIERS a cycle
+//   sums       psum = psum + x * w tap by tap, from 0, each rounded to PSUM_FORMAT (integers: in any order). The step issued in cycle t reads
+//              its inputs and weights in t + READ_WAIT; the last step of a pixel gives its address to the accumulation buffer in t + C - 1
+//              and its psums in t + C
+//   input_released, weights_released   in the last cycle of a block
+//   block_done  in cycle e - 1 + C, e - 1 the last cycle of the block: from the next cycle on its accumulators can be read
+// Tokens and command: as kiln_array_sequencer. Between reading and accumulating lie C cycles: the pipeline takes what it needs of
+// them, the rest is left to whoever retimes. A design needs ARRAY_COLUMNS >= 2.
+module kiln_depthwise_unit #(
+    parameter int unsigned ARRAY_COLUMNS = 4,
+    parameter int unsigned DEPTHWISE_MULTIPLIERS = 9,
+    parameter int unsigned DEPTHWISE_BUFFER_WORDS = 1024,
+    parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,
+    parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,
+    parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,
+    parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
+    parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
+    parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
+    parameter bit PRODUCT_ROUNDED = 1'b0,
+    localparam int INPUT_BITS = kiln_format_pkg::bits(INPUT_FORMAT),  // derived, do not set
+    localparam int WEIGHT_BITS = kiln_format_pkg::bits(WEIGHT_FORMAT),
+    localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT),
+    localparam int unsigned PLACE_BITS = DEPTHWISE_BUFFER_WORDS > 1 ? $clog2(DEPTHWISE_BUFFER_WORDS) : 1,
+    localparam int unsigned STEPS = (WEIGHT_BUFFER_WORDS + DEPTHWISE_MULTIPLIERS - 1) / DEPTHWISE_MULTIPLIERS,
+    localparam int unsigned STEP_BITS = STEPS > 1 ? $clog2(STEPS) : 1,
+    localparam int unsigned WORD_BITS = ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1
+) (
+    input  logic                                                       clock,
+    input  logic                                                       reset,
+    input  logic                                                       command_valid,
+    output logic                                                       command_ready,
+    input  kiln_systolic_pkg::array_command_t                          command,
+    // Banks of the depthwise buffers.
+    input  logic                                                       input_filled,
+    output logic                                                       input_released,
+    input  logic                                                       weights_filled,
+    output logic                                                       weights_released,
+    // Accumulation banks: from and to the vector unit.
+    input  logic                                                       accumulation_released,
+    output logic                                                       block_done,
+    // The depthwise buffers: word (or tap) i of a step in place i.
+    output logic [                          DEPTHWISE_MULTIPLIERS-1:0] input_read_enable,
+    output logic                                                       input_read_bank,
+    output logic [               DEPTHWISE_MULTIPLIERS*PLACE_BITS-1:0] input_read_address,
+    input  logic [DEPTHWISE_MULTIPLIERS*ARRAY_COLUMNS*INPUT_BITS-1:0]  input_read_data,
+    output logic                                                       weight_read_enable,
+    output logic                                                       weight_read_bank,
+    output logic [                                      STEP_BITS-1:0] weight_read_step,
+    input  logic [DEPTHWISE_MULTIPLIERS*ARRAY_COLUMNS*WEIGHT_BITS-1:0] weight_read_data,
+    // The accumulation buffer.
+    output logic                                                       accumulate_valid,
+    output logic                                                       accumulate_bank,
+    output logic [                                      WORD_BITS-1:0] accumulate_address,
+    output logic [                        ARRAY_COLUMNS*PSUM_BITS-1:0] accumulate_psums,  // a cycle after the address
+    // For performance counters.
+    output logic                                                       busy,
+    output logic                                                       stalled_input,
+    output logic                                                       stalled_weights,
+    output logic                                                       stalled_accumulation
+);
+  localparam int COUNT_BITS = kiln_systolic_pkg::COUNT_BITS;
+  localparam int INDEX_BITS = kiln_systolic_pkg::INDEX_BITS;
+  localparam logic [COUNT_BITS-1:0] ONE = COUNT_BITS'(1);
+  localparam int unsigned MULTIPLIERS = DEPTHWISE_MULTIPLIERS;
+  // The pipeline of a step issued in t: places in t, read in t + READ_WAIT, multiplied in the cycle after, added PRODUCT_WAIT later, and
+  // SUM_WAIT registers behind the sum so that it comes to the accumulation buffer in t + C.
+  localparam bit INTEGER = kiln_format_pkg::kind(PSUM_FORMAT) == kiln_format_pkg::KIND_INTEGER;
+  localparam int unsigned READ_WAIT = ARRAY_COLUMNS >= 3 ? 1 : 0;
+  localparam int unsigned PRODUCT_WAIT = INTEGER && ARRAY_COLUMNS >= 4 ? 1 : 0;
+  localparam int unsigned SUM_WAIT = ARRAY_COLUMNS - 2 - READ_WAIT - PRODUCT_WAIT;
+
+  if (ARRAY_COLUMNS < 2) begin : g_too_narrow
+    $error("kiln_depthwise_unit: ARRAY_COLUMNS must be 2 at least");
+  end
+
+  logic [COUNT_BITS-1:0] height, width;
+  logic [INDEX_BITS-1:0] visit_index;
+  logic last_visit, block_end;
+  kiln_visit_counter visit (
+      .clock,
+      .reset,
+      .command_tiling (command.tiling),
+      .advance        (block_end),
+      .last           (last_visit),
+      .index          (visit_index),
+      .height,
+      .width,
+      .columns        (),
+      .fetch_inputs   (),
+      .last_of_inputs (),
+      .fetch_weights  (),
+      .last_of_weights()
+  );
+
+  // Pixels of the block, steps of a pixel.
+  logic [COUNT_BITS-1:0] y, x, step;
+  logic last_y, last_x, last_step;
+  assign last_y = y == height - ONE;
+  assign last_x = x == width - ONE;
+  assign last_step = step == command.region.tap_steps - ONE;
+
+  // Tokens.
+  logic [1:0] inputs, weights;  // banks that wait for their block
+  logic [INDEX_BITS-1:0] released, lead;
+  logic inputs_ready, weights_ready, accumulation_ready;
+  assign inputs_ready = inputs != '0;
+  assign weights_ready = weights != '0;
+  assign lead = released - (command.first_block + visit_index) + INDEX_BITS'(ACCUMULATION_BUFFER_BANKS - 1);
+  assign accumulation_ready = !lead[INDEX_BITS-1];
+
+  logic running, waiting, start, bank;
+  assign waiting = command_valid && !running;
+  assign start = waiting && inputs_ready && weights_ready && accumulation_ready;
+  assign busy = running || start;
+  assign stalled_input = waiting && !inputs_ready;
+  assign stalled_weights = waiting && inputs_ready && !weights_ready;
+  assign stalled_accumulation = waiting && inputs_ready && weights_ready && !accumulation_ready;
+  assign block_end = busy && last_x && last_y && last_step;
+  assign command_ready = block_end && last_visit;
+  assign input_released = block_end;
+  assign weights_released = block_end;
+
+  logic [PLACE_BITS-1:0] row_place, place;  // of the first tap of: the row of pixels, the pixel
+  logic [WORD_BITS-1:0] row_word, word;  // in the accumulation bank
+
+  // The taps of a step: they go on from the last tap of the step before.
+  logic [COUNT_BITS-1:0] tap_y, tap_x;
+  logic [PLACE_BITS-1:0] tap_row_place, tap_place;  // from the pixel's first tap
+  logic [COUNT_BITS-1:0] next_tap_y, next_tap_x;
+  logic [PLACE_BITS-1:0] next_tap_row_place, next_tap_place;
+  logic [MULTIPLIERS-1:0] present;  // taps that there are
+  logic [MULTIPLIERS*PLACE_BITS-1:0] places;
+  always_comb begin
+    next_tap_y = tap_y;
+    next_tap_x = tap_x;
+    next_tap_row_place = tap_row_place;
+    next_tap_place = tap_place;
+    for (int i = 0; i < MULTIPLIERS; i++) begin
+      present[i] = next_tap_y < command.reduction.kernel_y;
+      places[i*PLACE_BITS+:PLACE_BITS] = place + next_tap_place;
+      if (next_tap_x == command.reduction.kernel_x - ONE) begin
+        next_tap_x = '0;
+        next_tap_y = next_tap_y + ONE;
+        next_tap_row_place = next_tap_row_place + PLACE_BITS'(command.region.tap_row_step);
+        next_tap_place = next_tap_row_place;
+      end else begin
+        next_tap_x = next_tap_x + ONE;
+        next_tap_place = next_tap_place + PLACE_BITS'(command.region.tap_column_step);
+      end
+    end
+  end
+
+  always_ff @(posedge clock) begin
+    if (busy) begin
+      running <= !block_end;
+      if (!last_step) begin
+        step          <= step + ONE;
+        tap_y         <= next_tap_y;
+        tap_x         <= next_tap_x;
+        tap_row_place <= next_tap_row_place;
+        tap_place     <= next_tap_place;
+      end else begin
+        step          <= '0;
+        tap_y         <= '0;
+        tap_x         <= '0;
+        tap_row_place <= '0;
+        tap_place     <= '0;
+        if (!last_x) begin
+          x     <= x + ONE;
+          place <= place + PLACE_BITS'(command.region.output_column_step);
+          word  <= word + 1'b1;
+        end else begin
+          x         <= '0;
+          y         <= last_y ? '0 : y + ONE;
+          row_place <= last_y ? '0 : row_place + PLACE_BITS'(command.region.output_row_step);
+          place     <= last_y ? '0 : row_place + PLACE_BITS'(command.region.output_row_step);
+          row_word  <= last_y ? '0 : row_word + WORD_BITS'(command.tiling.tile_width);
+          word      <= last_y ? '0 : row_word + WORD_BITS'(command.tiling.tile_width);
+        end
+      end
+    end
+    if (block_end) bank <= !bank;  // every block takes one fill of each buffer
+    inputs   <= inputs + 2'(input_filled) - 2'(start);
+    weights  <= weights + 2'(weights_filled) - 2'(start);
+    released <= released + INDEX_BITS'(accumulation_released);
+    if (reset) begin
+      running       <= 1'b0;
+      bank          <= 1'b0;
+      inputs        <= '0;
+      weights       <= '0;
+      released      <= '0;
+      step          <= '0;
+      tap_y         <= '0;
+      tap_x         <= '0;
+      tap_row_place <= '0;
+      tap_place     <= '0;
+      x             <= '0;
+      y             <= '0;
+      row_place     <= '0;
+      place         <= '0;
+      row_word      <= '0;
+      word          <= '0;
+    end
+  end
+
+  // Reading, READ_WAIT cycles after the step was issued.
+  logic read, read_first, multiply, multiply_first;
+  logic [MULTIPLIERS-1:0] read_present, multiply_present;
+  kiln_pulse_delay #(
+      .CYCLES(READ_WAIT)
+  ) delay_read (
+      .clock,
+      .reset,
+      .in (busy),
+      .out(read)
+  );
+  kiln_delay #(
+      .WIDTH (2 + MULTIPLIERS + STEP_BITS + MULTIPLIERS * PLACE_BITS),
+      .CYCLES(READ_WAIT)
+  ) delay_places (
+      .clock,
+      .in ({bank, step == '0, present, STEP_BITS'(step), places}),
+      .out({input_read_bank, read_first, read_present, weight_read_step, input_read_address})
+  );
+  assign input_read_enable = read_present & {MULTIPLIERS{read}};
+  assign weight_read_enable = read;
+  assign weight_read_bank = input_read_bank;
+
+  // Beside the data that were read.
+  kiln_pulse_delay #(
+      .CYCLES(1)
+  ) delay_multiply (
+      .clock,
+      .reset,
+      .in (read),
+      .out(multiply)
+  );
+  kiln_delay #(
+      .WIDTH (1 + MULTIPLIERS),
+      .CYCLES(1)
+  ) delay_present (
+      .clock,
+      .in ({read_first, read_present}),
+      .out({multiply_first, multiply_present})
+  );
+
+  logic [ARRAY_COLUMNS*PSUM_BITS-1:0] sums;
+  kiln_depthwise_lanes #(
+      .LANES(ARRAY_COLUMNS),
+      .MULTIPLIERS(MULTIPLIERS),
+      .PRODUCT_REGISTERS(PRODUCT_WAIT),
+      .INPUT_FORMAT(INPUT_FORMAT),
+      .WEIGHT_FORMAT(WEIGHT_FORMAT),
+      .PSUM_FORMAT(PSUM_FORMAT),
+      .PRODUCT_ROUNDED(PRODUCT_ROUNDED)
+  ) lanes (
+      .clock,
+      .valid  (multiply),
+      .first  (multiply_first),
+      .present(multiply_present),
+      .inputs (input_read_data),
+      .weights(weight_read_data),
+      .sums
+  );
+  kiln_delay #(
+      .WIDTH (ARRAY_COLUMNS * PSUM_BITS),
+      .CYCLES(SUM_WAIT)
+  ) delay_sums (
+      .clock,
+      .in (sums),
+      .out(accumulate_psums)
+  );
+
+  // The accumulation buffer's address, a cycle before the psums.
+  logic bank_of_block;
+  if (ACCUMULATION_BUFFER_BANKS == 1) begin : g_one_bank
+    assign bank_of_block = 1'b0;
+  end else begin : g_two_banks
+    assign bank_of_block = command.first_block[0] ^ visit_index[0];
+  end
+  kiln_pulse_delay #(
+      .CYCLES(ARRAY_COLUMNS - 1)
+  ) delay_valid (
+      .clock,
+      .reset,
+      .in (busy && last_step),
+      .out(accumulate_valid)
+  );
+  kiln_pulse_delay #(
+      .CYCLES(ARRAY_COLUMNS)
+  ) delay_done (
+      .clock,
+      .reset,
+      .in (block_end),
+      .out(block_done)
+  );
+  kiln_delay #(
+      .WIDTH (1 + WORD_BITS),
+      .CYCLES(ARRAY_COLUMNS - 1)
+  ) delay_word (
+      .clock,
+      .in ({bank_of_block, word}),
+      .out({accumulate_bank, accumulate_address})
+  );
+endmodule
