@@ -61,20 +61,26 @@ module kiln_array_sequencer #(
   logic [COUNT_BITS-1:0] height, width, columns;
   logic [INDEX_BITS-1:0] visit_index;
   logic last_visit, fetch_inputs, last_of_inputs, visit_end;
-  kiln_visit_counter visit (
+  kiln_visit_walker visit (
       .clock,
       .reset,
-      .command_tiling (command.tiling),
-      .advance        (visit_end),
-      .last           (last_visit),
-      .index          (visit_index),
+      .command_tiling    (command.tiling),
+      .advance           (visit_end),
+      .last              (last_visit),
+      .index             (visit_index),
+      .step              (),
       .height,
       .width,
       .columns,
+      .last_row          (),
+      .last_column       (),
+      .last_block        (),
       .fetch_inputs,
       .last_of_inputs,
-      .fetch_weights  (),
-      .last_of_weights()
+      .fetch_weights     (),
+      .last_of_weights   (),
+      .fetch_parameters  (),
+      .last_of_parameters()
   );
 
   // The loops inside a visit, outermost first: fills, groups of a fill, column tiles, row tiles of a group (taps), pixels.

@@ -79,20 +79,26 @@ module kiln_depthwise_unit #(
   logic [COUNT_BITS-1:0] height, width;
   logic [INDEX_BITS-1:0] visit_index;
   logic last_visit, block_end;
-  kiln_visit_counter visit (
+  kiln_visit_walker visit (
       .clock,
       .reset,
-      .command_tiling (command.tiling),
-      .advance        (block_end),
-      .last           (last_visit),
-      .index          (visit_index),
+      .command_tiling    (command.tiling),
+      .advance           (block_end),
+      .last              (last_visit),
+      .index             (visit_index),
+      .step              (),
       .height,
       .width,
-      .columns        (),
-      .fetch_inputs   (),
-      .last_of_inputs (),
-      .fetch_weights  (),
-      .last_of_weights()
+      .columns           (),
+      .last_row          (),
+      .last_column       (),
+      .last_block        (),
+      .fetch_inputs      (),
+      .last_of_inputs    (),
+      .fetch_weights     (),
+      .last_of_weights   (),
+      .fetch_parameters  (),
+      .last_of_parameters()
   );
 
   // Pixels of the block, steps of a pixel.

@@ -44,20 +44,26 @@ module kiln_weight_loader #(
 
   logic [COUNT_BITS-1:0] columns;
   logic last_visit, fetch_weights, last_of_weights, last_tile_of_visit, tile_end;
-  kiln_visit_counter visit (
+  kiln_visit_walker visit (
       .clock,
       .reset,
-      .command_tiling (command.tiling),
-      .advance        (tile_end && last_tile_of_visit),
-      .last           (last_visit),
-      .index          (),
-      .height         (),
-      .width          (),
+      .command_tiling    (command.tiling),
+      .advance           (tile_end && last_tile_of_visit),
+      .last              (last_visit),
+      .index             (),
+      .step              (),
+      .height            (),
+      .width             (),
       .columns,
-      .fetch_inputs   (),
-      .last_of_inputs (),
+      .last_row          (),
+      .last_column       (),
+      .last_block        (),
+      .fetch_inputs      (),
+      .last_of_inputs    (),
       .fetch_weights,
-      .last_of_weights
+      .last_of_weights,
+      .fetch_parameters  (),
+      .last_of_parameters()
   );
 
   // Which tile of the block: row tile `tap` of group `group` and its column; and its place in the fill.
