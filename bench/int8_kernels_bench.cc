@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
     benchmark::RegisterBenchmark("peak of vpmaddwd + vpaddd", MultiplyAddPeak);
   }
 #endif
-  for (CpuLevel level : {CpuLevel::kAvx512Vnni, CpuLevel::kAvx2, CpuLevel::kPortable}) {
+  for (CpuLevel level : kiln::kCpuLevels) {
     if (level > kiln::GetCpuLevel()) continue;
     for (const Layer& layer : kLayers) {
       benchmark::RegisterBenchmark((std::string(NameOf(level)) + " " + layer.name).c_str(),

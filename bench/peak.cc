@@ -30,12 +30,12 @@ constexpr double kSums = 12.0 * kRepeats;
 }  // namespace
 
 Peak Int16Peak(CpuLevel level) {
-  if (level == CpuLevel::kAvx512Vnni) return {Int16PeakZmm, 32 * kSums};
+  if (level >= CpuLevel::kAvx512Vnni) return {Int16PeakZmm, 32 * kSums};
   return level == CpuLevel::kAvx2 ? Peak{Int16PeakYmm, 16 * kSums} : Peak{};
 }
 
 Peak Fp32Peak(CpuLevel level) {
-  if (level == CpuLevel::kAvx512Vnni) return {Fp32PeakZmm, 16 * kSums};
+  if (level >= CpuLevel::kAvx512Vnni) return {Fp32PeakZmm, 16 * kSums};
   return level == CpuLevel::kAvx2 ? Peak{Fp32PeakYmm, 8 * kSums} : Peak{};
 }
 #else

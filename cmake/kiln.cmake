@@ -49,6 +49,9 @@ function(_kiln_library name folder)
     elseif(source MATCHES "_avx512vnni\\.cc$")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
         "-mavx512f;-mavx512bw;-mavx512vl;-mavx512dq;-mavx512vnni;-mfma;-mprefer-vector-width=512")
+    elseif(source MATCHES "_avx512bf16\\.cc$")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
+        "-mavx512f;-mavx512bw;-mavx512vl;-mavx512dq;-mavx512vnni;-mavx512bf16;-mfma;-mprefer-vector-width=512")
     endif()
   endforeach()
   if(sources)

@@ -9,15 +9,13 @@
 namespace kiln {
 namespace {
 
-constexpr CpuLevel kLevels[] = {CpuLevel::kPortable, CpuLevel::kAvx2, CpuLevel::kAvx512Vnni};
-
 class Int8Gemm : public testing::TestWithParam<CpuLevel> {
  protected:
   void SetUp() override {
     LimitCpuLevel(GetParam());
     if (GetCpuLevel() != GetParam()) GTEST_SKIP() << "this processor has no " << NameOf(GetParam());
   }
-  void TearDown() override { LimitCpuLevel(CpuLevel::kAvx512Vnni); }
+  void TearDown() override { LimitCpuLevel(kHighestCpuLevel); }
 };
 
 std::vector<int8_t> RandomCodes(Random& random, int64_t count, bool extreme) {
@@ -116,7 +114,7 @@ TEST_P(Int8Gemm, FillAndStoreAgree) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, Int8Gemm, testing::ValuesIn(kLevels),
+INSTANTIATE_TEST_SUITE_P(Levels, Int8Gemm, testing::ValuesIn(kCpuLevels),
                          [](const auto& info) { return std::string(NameOf(info.param)); });
 
 }  // namespace

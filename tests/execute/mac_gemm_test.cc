@@ -17,8 +17,6 @@
 namespace kiln {
 namespace {
 
-constexpr CpuLevel kLevels[] = {CpuLevel::kPortable, CpuLevel::kAvx2, CpuLevel::kAvx512Vnni};
-
 Format Find(const std::string& name) {
   StatusOr<Format> format = FindFormat(name);
   EXPECT_TRUE(format.ok()) << name;
@@ -181,7 +179,7 @@ void ExpectDefined(const Problem& problem, const std::string& kernel_name, const
   for (size_t p = 0; p < pixels; ++p) {
     for (int64_t n = 0; n < problem.columns; ++n) expected.push_back(Defined(problem, p, n));
   }
-  for (CpuLevel level : kLevels) {
+  for (CpuLevel level : kCpuLevels) {
     if (level > GetCpuLevel()) continue;
     const auto kernel = MacKernel::Create(level, problem.rule);
     if (!kernel_name.empty()) {
@@ -232,7 +230,12 @@ const Expectation kExpectations[] = {
     {{"e5m2", "e4m3", "bf16", "bf16", false, false, true}, "float"},
     {{"posit8_1", "posit8_1", "bf16", "bf16"}, "float"},
     {{"posit8_1", "posit8_1", "bf16", "bf16", true}, "float"},
+    {{"posit8_1", "posit8_1", "bf16", "bf16", false, false, true}, "float"},
+    {{"posit8_1", "e5m2", "bf16", "tf32"}, "float"},
     {{"posit8_0", "posit8_2", "bf16", "fp32"}, "float"},
+    {{"posit16_1", "e4m3", "bf16", "bf16"}, "float"},
+    {{"fp16", "fp16", "bf16", "bf16"}, "float"},
+    {{"e8m2", "e5m2", "bf16", "bf16"}, "float"},
     {{"posit8_1", "posit8_1", "fp32", "bf16"}, "float"},
     {{"posit8_1", "posit8_1", "posit16_1", "posit16_1"}, "table"},
     {{"posit8_1", "posit8_1", "posit16_1", "fp32", true, false, true}, "table"},
@@ -316,6 +319,8 @@ TEST(MacGemmRules, EveryProductOntoEveryKindOfPsum) {
                             {"e4m3", "e4m3", "bf16", "fp32"},
                             {"e5m2", "e5m2", "fp16", "fp32"},
                             {"posit8_2", "posit8_1", "tf32", "fp32"},
+                            {"posit8_1", "posit8_1", "bf16", "fp16"},
+                            {"posit8_1", "posit8_1", "bf16", "bf16"},
                             {"posit8_1", "posit8_1", "bf16", "fp32", true}};
   for (const RuleText& text : rules) {
     Problem problem;
@@ -350,7 +355,7 @@ TEST(MacGemmRules, EveryProductOntoEveryKindOfPsum) {
             expected.push_back(MacResult(rule, AccumulationStep(rule, 0, PsumStep(rule, psum, x, w), 1)));
           }
         }
-        for (CpuLevel level : kLevels) {
+        for (CpuLevel level : kCpuLevels) {
           if (level > GetCpuLevel()) continue;
           const Product product = Multiply(*MacKernel::Create(level, rule), problem);
           for (size_t x = 0; x < 256; ++x) {
@@ -360,6 +365,38 @@ TEST(MacGemmRules, EveryProductOntoEveryKindOfPsum) {
             }
           }
         }
+      }
+    }
+  }
+}
+
+// The odd sum that fp32 cannot hold among many that it can, in one group of pixels and then in another: what a kernel
+// takes for granted of most groups must not spill into this one, nor this one into the rest.
+TEST(MacGemmRules, OneInexactSumAmongExactOnes) {
+  const RuleText text{"posit8_1", "posit8_1", "bf16", "bf16"};
+  const MacRule rule = text.Rule();
+  const uint32_t one = EncodeFloat(rule.input, 1.0f), least = Encode(rule.input, LeastPositive(rule.input));
+  const uint32_t midpoint = EncodeFloat(rule.input, 1.0625f);  // its square has nine bits
+  for (const uint32_t grain : {least, EncodeFloat(rule.input, -ToFloat(LeastPositive(rule.input)))}) {
+    for (const int64_t columns : {16, 40}) {
+      for (const int64_t odd_pixel : {0, 12, 13, 40, 99}) {
+        Problem problem;
+        problem.rule = rule;
+        problem.columns = columns;
+        problem.order = {.offsets = {0, 1, 2}, .tile_sizes = {2, 1}, .scale_offsets = {}};
+        problem.weights.assign(static_cast<size_t>(columns), least);
+        problem.weights.resize(static_cast<size_t>(2 * columns), midpoint);
+        problem.weights.resize(static_cast<size_t>(3 * columns), ZeroCode(rule.weight));
+        for (int64_t p = 0; p < 100; ++p) {
+          problem.places.push_back(3 * p);
+          const uint32_t first = p == odd_pixel ? grain : ZeroCode(rule.input);
+          problem.image.insert(problem.image.end(), {first, p % 3 == 0 ? one : midpoint, one});
+        }
+        problem.image[static_cast<size_t>(3 * odd_pixel + 1)] = midpoint;
+        std::stringstream what;
+        what << text << " grain " << grain << " in pixel " << odd_pixel;
+        ExpectDefined(problem, "float", what.str());
+        if (HasFatalFailure()) return;
       }
     }
   }

@@ -229,7 +229,7 @@ TEST(Nonlinear, VectorsGiveTheBitsOfScalars) {
                            : static_cast<float>(random.Uniform(-12, 12));
   }
   const SplineTables& tables = **SplineTablesFor(FormatOf("bf16"), 8);
-  for (CpuLevel level : {CpuLevel::kPortable, CpuLevel::kAvx2, CpuLevel::kAvx512Vnni}) {
+  for (CpuLevel level : kCpuLevels) {
     LimitCpuLevel(level);
     for (int f = 0; f < kNonlinearFunctions; ++f) {
       std::vector<float> result = values;
@@ -241,7 +241,7 @@ TEST(Nonlinear, VectorsGiveTheBitsOfScalars) {
       }
     }
   }
-  LimitCpuLevel(CpuLevel::kAvx512Vnni);
+  LimitCpuLevel(kHighestCpuLevel);
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ using internal::Segment;
 
 const KernelSet& KernelsOf(CpuLevel level) {
 #if defined(__x86_64__)
-  if (level == CpuLevel::kAvx512Vnni) return internal::kAvx512VnniKernels;
+  if (level >= CpuLevel::kAvx512Vnni) return internal::kAvx512VnniKernels;
   if (level == CpuLevel::kAvx2) return internal::kAvx2Kernels;
 #endif
   (void)level;
@@ -85,7 +85,7 @@ int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
-CodeLayout LayoutOf(CpuLevel level) { return level == CpuLevel::kAvx512Vnni ? CodeLayout::kBiased : CodeLayout::kWide; }
+CodeLayout LayoutOf(CpuLevel level) { return level >= CpuLevel::kAvx512Vnni ? CodeLayout::kBiased : CodeLayout::kWide; }
 
 int BytesOf(CodeLayout layout) { return layout == CodeLayout::kWide ? 2 : 1; }
 

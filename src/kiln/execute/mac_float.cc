@@ -113,6 +113,7 @@ void TableAccumulate(const AccumulationArguments& args) {
 
 const FloatKernelSet& KernelsOf(CpuLevel level) {
 #if defined(__x86_64__)
+  if (level == CpuLevel::kAvx512Bf16) return kAvx512Bf16FloatKernels;
   if (level == CpuLevel::kAvx512Vnni) return kAvx512FloatKernels;
   if (level == CpuLevel::kAvx2) return kAvx2FloatKernels;
 #endif
@@ -120,12 +121,16 @@ const FloatKernelSet& KernelsOf(CpuLevel level) {
   return kPortableFloatKernels;
 }
 
-// The claim above.
-bool ProductsArePsums(const MacRule& rule) {
+FloatPsum FloatPsumOf(const MacRule& rule, SumRounding rounding) {
   const OperandExtent input = ExtentOf(rule.input), weight = ExtentOf(rule.weight);
+  const int64_t lowest = input.lowest + weight.lowest;  // sums are multiples of this power of two, rounded or not
   const int significant = rule.psum.fraction_bits + 1;
-  return significant <= 11 && input.significant + weight.significant <= significant &&
-         input.lowest + weight.lowest >= 1 - rule.psum.bias - rule.psum.fraction_bits;
+  const bool products_are_psums = significant <= 11 && input.significant + weight.significant <= significant &&
+                                  lowest >= 1 - rule.psum.bias - rule.psum.fraction_bits;
+  return {.rounding = rounding,
+          .odd = rounding != SumRounding::kFp32 && !products_are_psums,  // the claim above
+          .product_rounded = rule.product_rounded,
+          .normal = lowest >= -126};
 }
 
 class FloatKernel final : public MacKernel {
@@ -153,7 +158,7 @@ class FloatKernel final : public MacKernel {
 
 }  // namespace
 
-const FloatKernelSet kPortableFloatKernels = {ChooseTile<Level>, ChooseAccumulation<Level>};
+const FloatKernelSet kPortableFloatKernels = {ChooseTile<Level>, ChooseAccumulation<Level>, nullptr};
 
 OperandExtent ExtentOf(const Format& format) {
   if (format.bits > 16) return {24, -149, 127, true};
@@ -229,8 +234,10 @@ std::unique_ptr<const MacKernel> MakeFloatKernel(CpuLevel level, const MacRule& 
                  .pixels = 2,
                  .function = {rule.product_rounded ? TableTile<true> : TableTile<false>}};
   } else if (plan.psum.rounding != SumRounding::kOther) {
-    const bool odd = plan.psum.rounding != SumRounding::kFp32 && !ProductsArePsums(rule);
-    plan.tile = KernelsOf(level).tile(plan.psum.rounding, odd, rule.product_rounded);
+    const FloatKernelSet& kernels = KernelsOf(level);
+    const FloatPsum psum = FloatPsumOf(rule, plan.psum.rounding);
+    plan.tile = kernels.tile(psum);
+    if (!rule.scaled && kernels.chunk != nullptr) plan.chunk = kernels.chunk(psum, plan.accumulation.rounding);
   }
   if (plan.tile.function[0] == nullptr || plan.accumulate == nullptr) return nullptr;
   return std::make_unique<FloatKernel>(rule, std::move(plan), by_table ? "table" : "float");

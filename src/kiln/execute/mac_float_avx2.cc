@@ -79,7 +79,7 @@ struct Level {
 
 }  // namespace
 
-const FloatKernelSet kAvx2FloatKernels = {ChooseTile<Level>, ChooseAccumulation<Level>};
+const FloatKernelSet kAvx2FloatKernels = {ChooseTile<Level>, ChooseAccumulation<Level>, nullptr};
 
 }  // namespace kiln::internal
 #endif

@@ -48,7 +48,7 @@ struct Level {
 
 }  // namespace
 
-const FloatKernelSet kAvx512FloatKernels = {ChooseTile<Level>, ChooseAccumulation<Level>};
+const FloatKernelSet kAvx512FloatKernels = {ChooseTile<Level>, ChooseAccumulation<Level>, nullptr};
 
 }  // namespace kiln::internal
 #endif

@@ -174,16 +174,16 @@ TileKernel ChooseTileOf(bool odd, bool product_rounded) {
 }
 
 template <typename Level>
-TileKernel ChooseTile(SumRounding psum, bool odd, bool product_rounded) {
-  switch (psum) {
+TileKernel ChooseTile(const FloatPsum& psum) {
+  switch (psum.rounding) {
     case SumRounding::kFp32:
-      return ChooseTileOf<Level, SumRounding::kFp32>(odd, product_rounded);
+      return ChooseTileOf<Level, SumRounding::kFp32>(psum.odd, psum.product_rounded);
     case SumRounding::kBf16:
-      return ChooseTileOf<Level, SumRounding::kBf16>(odd, product_rounded);
+      return ChooseTileOf<Level, SumRounding::kBf16>(psum.odd, psum.product_rounded);
     case SumRounding::kTf32:
-      return ChooseTileOf<Level, SumRounding::kTf32>(odd, product_rounded);
+      return ChooseTileOf<Level, SumRounding::kTf32>(psum.odd, psum.product_rounded);
     case SumRounding::kNarrow:
-      return ChooseTileOf<Level, SumRounding::kNarrow>(odd, product_rounded);
+      return ChooseTileOf<Level, SumRounding::kNarrow>(psum.odd, psum.product_rounded);
     default:
       return {};
   }

@@ -46,7 +46,7 @@ void AddAsFp32(const AccumulationArguments& args) { AddConvertedTile<simd::Scala
 
 const IntegerKernelSet& KernelsOf(CpuLevel level) {
 #if defined(__x86_64__)
-  if (level == CpuLevel::kAvx512Vnni) return kAvx512IntegerKernels;
+  if (level >= CpuLevel::kAvx512Vnni) return kAvx512IntegerKernels;
   if (level == CpuLevel::kAvx2) return kAvx2IntegerKernels;
 #endif
   (void)level;
@@ -162,7 +162,7 @@ std::unique_ptr<const MacKernel> MakeIntegerKernel(CpuLevel level, const MacRule
     const bool plain = plan.accumulation.rounding == SumRounding::kFp32 && rule.psum.bits == 32;
     plan.accumulate = plain ? kernels.to_fp32 : FloatAccumulation(level, plan.accumulation.rounding);
     if (plain && bytes && rule.scaled && kernels.scaled.function[0] != nullptr) {
-      plan.scaled = kernels.scaled;
+      plan.chunk = kernels.scaled;
       plan.tile = kernels.scaled.tile;
     }
   }

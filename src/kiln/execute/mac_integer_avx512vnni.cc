@@ -45,9 +45,9 @@ void Tile(const TileArguments& args) {
   }
 }
 
-// 12 psums and 12 accumulations stay in registers.
+// accumulation = fma(fp32(psum), s, accumulation); 12 psums and 12 accumulations stay in registers.
 template <int kVectors>
-void ScaledTiles(const ScaledArguments& args) {
+bool ScaledTiles(const ChunkArguments& args) {
   const auto* weights = static_cast<const __m512i*>(args.weights);
   __m512 accumulations[kPixels][kVectors];
   const uint8_t* operands[kPixels];
@@ -87,6 +87,7 @@ void ScaledTiles(const ScaledArguments& args) {
   for (int p = 0; p < kPixels; ++p) {
     for (int v = 0; v < kVectors; ++v) _mm512_storeu_ps(args.results[p] + 16 * v, accumulations[p][v]);
   }
+  return true;
 }
 
 void AddIntegers(const AccumulationArguments& args) {

@@ -81,44 +81,52 @@ struct TileKernel {
   TileFunction function[kMaxTileVectors] = {};  // by vectors - 1
 };
 
-// Float psums. `odd`: fp32 sums are rounded to odd before they are rounded to the psum's format, since rounding them to
-// nearest first could change the result (mac_float.cc says when it cannot).
-struct FloatKernelSet {
-  // Null functions where the level has no kernel for the format.
-  TileKernel (*tile)(SumRounding psum, bool odd, bool product_rounded);
-  AccumulationFunction (*accumulation)(SumRounding accumulation);
-};
-extern const FloatKernelSet kPortableFloatKernels;  // mac_float.cc
-extern const FloatKernelSet kAvx2FloatKernels;      // mac_float_avx2.cc
-extern const FloatKernelSet kAvx512FloatKernels;    // mac_float_avx512vnni.cc
-
-// For float accumulations; null for kOther.
-AccumulationFunction FloatAccumulation(CpuLevel level, SumRounding rounding);
-
-// All tiles of a chunk for the pixels and columns of one group, without a stop between psums and fp32 accumulations:
-// accumulation = fma(fp32(psum), s, accumulation).
+// All tiles of a chunk for the pixels and columns of one group, without a stop between psums and accumulations.
 struct TileSteps {
   int64_t first_step, steps;
 };
-struct ScaledArguments {
+struct ChunkArguments {
   const void* image;
   const int64_t* places;
   const TileSteps* tiles;
   int64_t tile_count;
   const int64_t* step_offsets;
   const void* weights;
-  const float* const* input_scales;  // of each pixel
+  const float* const* input_scales;  // of each pixel; only where there are scales, as the next three
   const int64_t* scale_offsets;      // of each tile
   const float* weight_scales;        // [tile][weight_scale_stride]
   int64_t weight_scale_stride;
   float* const* results;  // of each pixel; two may be the same
   bool begun;             // results hold what earlier chunks gave; else they start at zero
 };
-using ScaledFunction = void (*)(const ScaledArguments& arguments);
-struct ScaledKernel {
+// False: it has written nothing, because it cannot tell that its results are right; the fallback's are.
+using ChunkFunction = bool (*)(const ChunkArguments& arguments);
+struct ChunkKernel {
   TileKernel tile;  // its shape; function of it is not called
-  ScaledFunction function[kMaxTileVectors] = {};
+  ChunkFunction function[kMaxTileVectors] = {};
+  ChunkFunction fallback[kMaxTileVectors] = {};
 };
+
+// What a float psum asks of a kernel.
+struct FloatPsum {
+  SumRounding rounding;
+  bool odd;  // rounding sums to fp32 first could change the result, unless to odd (mac_float.cc says when it cannot)
+  bool product_rounded;
+  bool normal;  // every sum is zero, infinite, NaN or at least 2^-126 in magnitude
+};
+struct FloatKernelSet {
+  // Null functions where the level has no kernel for the format.
+  TileKernel (*tile)(const FloatPsum& psum);
+  AccumulationFunction (*accumulation)(SumRounding accumulation);
+  ChunkKernel (*chunk)(const FloatPsum& psum, SumRounding accumulation);  // without scales; null: the level has none
+};
+extern const FloatKernelSet kPortableFloatKernels;    // mac_float.cc
+extern const FloatKernelSet kAvx2FloatKernels;        // mac_float_avx2.cc
+extern const FloatKernelSet kAvx512FloatKernels;      // mac_float_avx512vnni.cc
+extern const FloatKernelSet kAvx512Bf16FloatKernels;  // mac_float_avx512bf16.cc
+
+// For float accumulations; null for kOther.
+AccumulationFunction FloatAccumulation(CpuLevel level, SumRounding rounding);
 
 // Integer psums, wrapping at 32 bits.
 struct IntegerKernelSet {
@@ -126,7 +134,7 @@ struct IntegerKernelSet {
   TileKernel words;                 // int16 pairs
   AccumulationFunction to_integer;  // psum and sum wrap at their bits
   AccumulationFunction to_fp32;     // fp32(psum) * s, fp32 accumulation; 32-bit psums
-  ScaledKernel scaled;              // of bytes, to_fp32 in one; no functions where the level has none
+  ChunkKernel scaled;               // of bytes, to_fp32 in one; no functions where the level has none
 };
 extern const IntegerKernelSet kPortableIntegerKernels;  // mac_integer.cc
 extern const IntegerKernelSet kAvx2IntegerKernels;      // mac_integer_avx2.cc
@@ -144,7 +152,7 @@ void CopyPsums(const AccumulationArguments& arguments);
 struct TilePlan {
   TileKernel tile;
   AccumulationFunction accumulate = nullptr;
-  ScaledKernel scaled;  // in place of tile and accumulate, if it has functions
+  ChunkKernel chunk;  // in place of tile and accumulate, if it has functions
   SumFormat psum, accumulation;
   int psum_bits = 0, accumulation_bits = 32;  // as AccumulationArguments has them
   float unit = 1;

@@ -51,7 +51,7 @@ using Wide = unsigned __int128;
 
 const TileKernel& Kernel64(CpuLevel level) {
 #if defined(__x86_64__)
-  if (level == CpuLevel::kAvx512Vnni) return kAvx512QuireKernel;
+  if (level >= CpuLevel::kAvx512Vnni) return kAvx512QuireKernel;
   if (level == CpuLevel::kAvx2) return kAvx2QuireKernel;
 #endif
   (void)level;

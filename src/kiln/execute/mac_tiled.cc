@@ -54,8 +54,8 @@ class TiledWeights final : public MacWeights {
           ++tile;
         } while (tile < tiles_.size() &&
                  weights - chunk + TileBytes(tiles_[tile], columns.width) <= kResidentWeightBytes);
-        if (plan_.scaled.function[0] != nullptr) {
-          MultiplyScaled(begin, tile, columns, chunk, image, scales, pixels, static_cast<float*>(out), out_stride);
+        if (plan_.chunk.function[0] != nullptr) {
+          MultiplyChunk(begin, tile, columns, chunk, image, scales, pixels, static_cast<float*>(out), out_stride);
         } else {
           MultiplyTiles(begin, tile, columns, chunk, image, scales, pixels, static_cast<uint32_t*>(out), out_stride);
         }
@@ -132,10 +132,14 @@ class TiledWeights final : public MacWeights {
   }
 
   // As MultiplyTiles, by a kernel that takes all tiles at once.
-  void MultiplyScaled(size_t begin, size_t end, const Block& columns, const uint8_t* weights, const void* image,
-                      const float* scales, const Pixels& pixels, float* out, int64_t out_stride) const {
-    const ScaledFunction multiply = plan_.scaled.function[columns.width / plan_.tile.lanes - 1];
+  void MultiplyChunk(size_t begin, size_t end, const Block& columns, const uint8_t* weights, const void* image,
+                     const float* scales, const Pixels& pixels, float* out, int64_t out_stride) const {
+    const int64_t vectors = columns.width / plan_.tile.lanes;
+    ChunkFunction multiply = plan_.chunk.function[vectors - 1];
+    const ChunkFunction fallback = plan_.chunk.fallback[vectors - 1];
     const auto first = static_cast<int64_t>(begin);
+    const bool scaled = !scales_.empty();
+    int64_t in_vain = 0;
     for (int64_t p = 0; p < pixels.count; p += plan_.tile.pixels) {
       int64_t places[kMaxPixels];
       const float* input_scales[kMaxPixels];
@@ -143,12 +147,24 @@ class TiledWeights final : public MacWeights {
       for (int64_t i = 0; i < plan_.tile.pixels; ++i) {
         const int64_t pixel = std::min(p + i, pixels.count - 1);
         places[i] = pixels.places[pixel];
-        input_scales[i] = scales + pixels.scale_places[pixel];
+        input_scales[i] = scaled ? scales + pixels.scale_places[pixel] : nullptr;
         results[i] = out + pixel * out_stride + columns.first;
       }
-      multiply({image, places, tiles_.data() + first, static_cast<int64_t>(end - begin), step_offsets_.data(), weights,
-                input_scales, scale_offsets_.data() + first, scales_.data() + first * padded_columns() + columns.first,
-                padded_columns(), results, begin != 0});
+      const ChunkArguments arguments{image,
+                                     places,
+                                     tiles_.data() + first,
+                                     static_cast<int64_t>(end - begin),
+                                     step_offsets_.data(),
+                                     weights,
+                                     scaled ? input_scales : nullptr,
+                                     scaled ? scale_offsets_.data() + first : nullptr,
+                                     scaled ? scales_.data() + first * padded_columns() + columns.first : nullptr,
+                                     padded_columns(),
+                                     results,
+                                     begin != 0};
+      if (multiply(arguments)) continue;
+      fallback(arguments);
+      if (++in_vain >= 2 && 2 * in_vain > p / plan_.tile.pixels) multiply = fallback;  // and likely to go on so
     }
   }
 

@@ -101,6 +101,7 @@ void Approximate(const SplineTables& tables, NonlinearFunction function, std::sp
   const int64_t count = static_cast<int64_t>(values.size());
 #if defined(__x86_64__)
   switch (GetCpuLevel()) {
+    case CpuLevel::kAvx512Bf16:
     case CpuLevel::kAvx512Vnni:
       return internal::ApproximateAvx512(tables, function, values.data(), count);
     case CpuLevel::kAvx2:

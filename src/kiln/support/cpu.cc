@@ -17,16 +17,17 @@ CpuLevel Detect() {
       __builtin_cpu_supports("avx512vnni")) {
     level = CpuLevel::kAvx512Vnni;
   }
+  if (level == CpuLevel::kAvx512Vnni && __builtin_cpu_supports("avx512bf16")) level = CpuLevel::kAvx512Bf16;
 #endif
   if (const char* wish = std::getenv("KILN_CPU")) {
-    for (CpuLevel candidate : {CpuLevel::kPortable, CpuLevel::kAvx2, CpuLevel::kAvx512Vnni}) {
+    for (CpuLevel candidate : kCpuLevels) {
       if (wish == NameOf(candidate)) level = std::min(level, candidate);
     }
   }
   return level;
 }
 
-std::atomic<CpuLevel> limit{CpuLevel::kAvx512Vnni};
+std::atomic<CpuLevel> limit{kHighestCpuLevel};
 
 }  // namespace
 
@@ -45,6 +46,8 @@ std::string_view NameOf(CpuLevel level) {
       return "avx2";
     case CpuLevel::kAvx512Vnni:
       return "avx512vnni";
+    case CpuLevel::kAvx512Bf16:
+      return "avx512bf16";
   }
   return "?";
 }

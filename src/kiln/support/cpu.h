@@ -6,12 +6,15 @@
 
 namespace kiln {
 
-enum class CpuLevel { kPortable, kAvx2, kAvx512Vnni };
+enum class CpuLevel { kPortable, kAvx2, kAvx512Vnni, kAvx512Bf16 };
+inline constexpr CpuLevel kCpuLevels[] = {CpuLevel::kPortable, CpuLevel::kAvx2, CpuLevel::kAvx512Vnni,
+                                          CpuLevel::kAvx512Bf16};  // each has the instructions of those before it
+inline constexpr CpuLevel kHighestCpuLevel = CpuLevel::kAvx512Bf16;
 
 // The best level of this processor, or the lower one that the environment variable KILN_CPU (portable, avx2,
-// avx512vnni) or LimitCpuLevel asks for. Every level gives the same bits.
+// avx512vnni, avx512bf16) or LimitCpuLevel asks for. Every level gives the same bits.
 CpuLevel GetCpuLevel();
-void LimitCpuLevel(CpuLevel highest);  // for tests; calling it with the top level lifts the limit
+void LimitCpuLevel(CpuLevel highest);  // for tests; calling it with kHighestCpuLevel lifts the limit
 std::string_view NameOf(CpuLevel level);
 
 }  // namespace kiln

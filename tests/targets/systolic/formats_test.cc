@@ -61,7 +61,7 @@ class SystolicFormats : public testing::TestWithParam<CpuLevel> {
     LimitCpuLevel(GetParam());
     if (GetCpuLevel() != GetParam()) GTEST_SKIP() << "this processor has no " << NameOf(GetParam());
   }
-  void TearDown() override { LimitCpuLevel(CpuLevel::kAvx512Vnni); }
+  void TearDown() override { LimitCpuLevel(kHighestCpuLevel); }
   uint64_t first() const { return 1000 * static_cast<uint64_t>(GetParam()); }
 };
 
@@ -78,7 +78,7 @@ TEST_P(SystolicFormats, VectorFollowsTheDefinition) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, SystolicFormats,
-                         testing::Values(CpuLevel::kPortable, CpuLevel::kAvx2, CpuLevel::kAvx512Vnni),
+                         testing::ValuesIn(kCpuLevels),
                          [](const auto& info) { return std::string(NameOf(info.param)); });
 
 }  // namespace

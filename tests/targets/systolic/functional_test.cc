@@ -26,7 +26,7 @@ class Functional : public testing::TestWithParam<CpuLevel> {
     LimitCpuLevel(GetParam());
     if (GetCpuLevel() != GetParam()) GTEST_SKIP() << "this processor has no " << NameOf(GetParam());
   }
-  void TearDown() override { LimitCpuLevel(CpuLevel::kAvx512Vnni); }
+  void TearDown() override { LimitCpuLevel(kHighestCpuLevel); }
 };
 
 TEST_P(Functional, EqualsTheDefinitionOnRandomInstructions) {
@@ -45,7 +45,7 @@ TEST_P(Functional, EqualsTheDefinitionOnRandomInstructions) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, Functional,
-                         testing::Values(CpuLevel::kPortable, CpuLevel::kAvx2, CpuLevel::kAvx512Vnni),
+                         testing::ValuesIn(kCpuLevels),
                          [](const auto& info) { return std::string(NameOf(info.param)); });
 
 TEST(FunctionalThreads, GiveTheSameBitsInAnyNumber) {

@@ -103,7 +103,8 @@ class SystolicProgram final : public Program {
 
  private:
   ProgramParts parts_;
-  std::unique_ptr<std::array<FunctionalSlot, 3>> functional_slots_ = std::make_unique<std::array<FunctionalSlot, 3>>();
+  using FunctionalSlots = std::array<FunctionalSlot, std::size(kCpuLevels)>;
+  std::unique_ptr<FunctionalSlots> functional_slots_ = std::make_unique<FunctionalSlots>();
 };
 
 }  // namespace kiln::systolic

@@ -12,6 +12,7 @@ constexpr VectorKernels kPortableVectorKernels = VectorBody<simd::Scalar>::kKern
 const VectorKernels& GetVectorKernels() {
 #if defined(__x86_64__)
   switch (GetCpuLevel()) {
+    case CpuLevel::kAvx512Bf16:
     case CpuLevel::kAvx512Vnni:
       return kAvx512VectorKernels;
     case CpuLevel::kAvx2:
