@@ -213,6 +213,8 @@ module kiln_depthwise_unit #(
   end
 
   // Reading, READ_WAIT cycles after the step was issued.
+  logic [STEP_BITS-1:0] weight_step;
+  assign weight_step = step[STEP_BITS-1:0];
   logic read, read_first, multiply, multiply_first;
   logic [MULTIPLIERS-1:0] read_present, multiply_present;
   kiln_pulse_delay #(
@@ -228,7 +230,7 @@ module kiln_depthwise_unit #(
       .CYCLES(READ_WAIT)
   ) delay_places (
       .clock,
-      .in ({bank, step == '0, present, STEP_BITS'(step), places}),
+      .in ({bank, step == '0, present, weight_step, places}),
       .out({input_read_bank, read_first, read_present, weight_read_step, input_read_address})
   );
   assign input_read_enable = read_present & {MULTIPLIERS{read}};

@@ -1,0 +1,317 @@
+// kiln_depthwise_cluster (buffers, depthwise unit) against the cycle level: random depthwise instructions one behind
+// the other, with fills, drains and commands that take random times. What Depthwise() of cycle.cc does is done here
+// once more, with these times, on DepthwiseStep; then the RTL is driven with the same times, and every token, every
+// busy and stalled cycle and every sum that goes to the accumulators must be the same, in the same cycle.
+#include <set>
+
+#include "Vdepthwise_cluster_2x4.h"
+#include "Vdepthwise_cluster_4x9.h"
+#include "Vdepthwise_cluster_8x1.h"
+#include "kiln/targets/systolic/timing.h"
+#include "tests/rtl/support.h"
+#include "tests/rtl/systolic/commands.h"
+#include "tests/rtl/systolic/unit_model.h"
+#include "tests/targets/systolic/random_instruction.h"
+
+namespace kiln::rtl {
+namespace {
+
+using hardware::Counter;
+using hardware::Process;
+using hardware::Queue;
+using hardware::Simulator;
+using systolic::Config;
+
+struct InputWrite {
+  int bank;
+  int64_t address;
+  std::vector<uint8_t> data;
+};
+struct WeightWrite {
+  int bank;
+  bool first;
+  std::vector<uint8_t> data;
+};
+struct Accumulation {
+  int bank;
+  int64_t address;
+  std::vector<int32_t> sums;
+};
+
+struct Script {
+  std::map<int64_t, InputWrite> input_writes;
+  std::map<int64_t, WeightWrite> weight_writes;
+  std::map<int64_t, Accumulation> accumulations;  // by the cycle of their psums
+  std::set<int64_t> input_filled, weights_filled, accumulation_released;
+  Expected expected;
+  int64_t end = 0;
+};
+
+class Model {
+ public:
+  Model(const Config& config, const std::vector<TestInstruction>& instructions, uint64_t seed, int64_t longest,
+        Script* script)
+      : config_(config),
+        numbers_(config),
+        instructions_(instructions),
+        random_(seed),
+        longest_(longest),
+        script_(*script),
+        inputs_(simulator_, 2),
+        weights_(simulator_, 2),
+        done_(simulator_, static_cast<size_t>(config.accumulation_buffer_banks)),
+        inputs_released_(simulator_),
+        weights_released_(simulator_),
+        accumulation_released_(simulator_) {}
+
+  void Run() {
+    simulator_.Spawn("input fetch", InputFetch());
+    simulator_.Spawn("weight fetch", WeightFetch());
+    simulator_.Spawn("depthwise", Depthwise());
+    simulator_.Spawn("drain", Drain());
+    ASSERT_TRUE(simulator_.Run(1 << 24));
+    ASSERT_TRUE(simulator_.unfinished().empty());
+    script_.end = simulator_.now() + 2;
+  }
+
+ private:
+  int64_t Pause() { return random_.Below(2) == 0 ? 0 : random_.Between(0, longest_); }
+  void Stalled(const char* port, int64_t since) { script_.expected.Level(port, since, simulator_.now()); }
+  std::vector<uint8_t> Lanes(const std::vector<int16_t>& words, size_t word) const {
+    const size_t lanes = static_cast<size_t>(config_.array_columns);
+    std::vector<uint8_t> codes(lanes);
+    for (size_t i = 0; i < lanes; ++i) codes[i] = static_cast<uint8_t>(words[word * lanes + i]);
+    return codes;
+  }
+
+  Process InputFetch() {
+    int64_t next_fill = 0;
+    for (const TestInstruction& t : instructions_) {
+      for (const systolic::Visit& visit : t.visits) {
+        const int64_t k = next_fill++;
+        co_await inputs_released_.AtLeast(k - 1);
+        systolic::InputBank& bank = input_banks_[k & 1];
+        std::vector<uint8_t> memory = t.memory;
+        systolic::OuterMemory outer(memory);
+        FillInputs(t.instruction, config_, numbers_, t.geometry, visit, visit.first_column, visit.first_column + 1,
+                   outer, bank);
+        const int64_t row_pitch = t.geometry.x.Places(t.instruction.tiling.tile_width);
+        const int64_t places_y = t.geometry.y.Places(visit.height), places_x = t.geometry.x.Places(visit.width);
+        int64_t at = simulator_.now();
+        size_t word = 0;
+        for (int64_t py = 0; py < places_y; ++py) {
+          for (int64_t px = 0; px < places_x; ++px, ++word) {
+            at += random_.Below(4) == 0 ? Pause() / 4 : 0;
+            script_.input_writes[at++] = {static_cast<int>(k & 1), py * row_pitch + px, Lanes(bank.words, word)};
+          }
+        }
+        co_await simulator_.Delay(at + Pause() - simulator_.now());
+        script_.input_filled.insert(simulator_.now() - 1);
+        co_await inputs_.Push(k);
+      }
+    }
+  }
+
+  Process WeightFetch() {
+    int64_t next_fill = 0;
+    for (const TestInstruction& t : instructions_) {
+      for (const systolic::Visit& visit : t.visits) {
+        const int64_t k = next_fill++;
+        co_await weights_released_.AtLeast(k - 1);
+        systolic::WeightBank& bank = weight_banks_[k & 1];
+        std::vector<uint8_t> memory = t.memory;
+        systolic::OuterMemory outer(memory);
+        FetchDepthwiseWeights(t.instruction, config_, numbers_, visit, outer, bank);
+        int64_t at = simulator_.now();
+        for (int32_t tap = 0; tap < t.instruction.convolution.taps(); ++tap) {
+          at += random_.Below(4) == 0 ? Pause() / 4 : 0;
+          script_.weight_writes[at++] = {static_cast<int>(k & 1), tap == 0,
+                                         Lanes(bank.words, static_cast<size_t>(tap))};
+        }
+        co_await simulator_.Delay(at + Pause() - simulator_.now());
+        script_.weights_filled.insert(simulator_.now() - 1);
+        co_await weights_.Push(k);
+      }
+    }
+  }
+
+  // As Depthwise() of cycle.cc.
+  Process Depthwise() {
+    for (const TestInstruction& t : instructions_) {
+      co_await simulator_.WaitUntil(t.array_at);
+      int64_t block = t.first_block;
+      for (const systolic::Visit& visit : t.visits) {
+        int64_t since = simulator_.now();
+        const int64_t fill = co_await inputs_.Pop();
+        Stalled("stalled_input", since);
+        since = simulator_.now();
+        const int64_t weights = co_await weights_.Pop();
+        Stalled("stalled_weights", since);
+        since = simulator_.now();
+        co_await accumulation_released_.AtLeast(block - config_.accumulation_buffer_banks + 1);
+        Stalled("stalled_accumulation", since);
+        systolic::AccumulationBank bank;
+        DepthwiseStep(t.instruction, config_, numbers_, t.geometry, visit, weight_banks_[weights & 1],
+                      input_banks_[fill & 1], bank);
+        const int64_t cycles = systolic::DepthwiseCycles(t.instruction, config_, visit);
+        Accumulations(t, visit, bank, static_cast<int>(block % config_.accumulation_buffer_banks), cycles);
+        script_.expected.Level("busy", simulator_.now(), simulator_.now() + cycles);
+        co_await simulator_.Delay(cycles);
+        script_.expected.Pulse("released", simulator_.now() - 1);
+        inputs_released_.Add();
+        weights_released_.Add();
+        const int64_t settle = systolic::SettleCycles(t.instruction, config_);
+        script_.expected.Pulse("block_done", simulator_.now() + settle - 1);
+        co_await done_.Push(block++, settle);
+      }
+    }
+  }
+
+  // Each pixel's sums come C cycles after its last step.
+  void Accumulations(const TestInstruction& t, const systolic::Visit& visit, const systolic::AccumulationBank& bank,
+                     int number, int64_t cycles) {
+    const int64_t steps = cycles / visit.pixels();
+    const int64_t stride = systolic::ArrayWeights(2, config_.array_columns).columns;
+    for (int32_t pixel = 0; pixel < visit.pixels(); ++pixel) {
+      const int64_t at = simulator_.now() + (pixel + 1) * steps - 1 + config_.array_columns;
+      const auto sums = bank.sums.begin() + pixel * stride;
+      const int64_t address = pixel / visit.width * t.instruction.tiling.tile_width + pixel % visit.width;
+      script_.accumulations[at] = {number, address, std::vector<int32_t>(sums, sums + config_.array_columns)};
+      script_.expected.Pulse("accumulate_valid", at - 1);
+    }
+  }
+
+  Process Drain() {
+    size_t blocks = 0;
+    for (const TestInstruction& t : instructions_) blocks += t.visits.size();
+    for (; blocks > 0; --blocks) {
+      co_await done_.Pop();
+      co_await simulator_.Delay(1 + Pause());
+      script_.accumulation_released.insert(simulator_.now() - 1);
+      accumulation_released_.Add();
+    }
+  }
+
+  const Config& config_;
+  const systolic::ArrayNumbers numbers_;
+  const std::vector<TestInstruction>& instructions_;
+  Random random_;
+  int64_t longest_;
+  Script& script_;
+  Simulator simulator_;
+  Queue<int64_t> inputs_, weights_, done_;
+  Counter inputs_released_, weights_released_, accumulation_released_;
+  systolic::InputBank input_banks_[2];
+  systolic::WeightBank weight_banks_[2];
+};
+
+template <typename Rtl>
+void Drive(const Config& config, const std::vector<TestInstruction>& instructions, const Script& script,
+           uint64_t seed) {
+  Simulation<Rtl> rtl(seed);
+  rtl->command_valid = rtl->input_write_enable = rtl->weight_write_enable = 0;
+  rtl->input_filled = rtl->weights_filled = rtl->accumulation_released = 0;
+  rtl.Reset();
+  size_t next = 0;
+  const Accumulation* adding = nullptr;
+  for (int64_t cycle = 0; cycle < script.end && !testing::Test::HasFailure(); ++cycle) {
+    rtl->command_valid = next < instructions.size() && instructions[next].array_at <= cycle;
+    if (rtl->command_valid) {
+      SetBytes(rtl->command,
+               CommandBytes(instructions[next].encoded, {next, static_cast<uint64_t>(instructions[next].first_block)},
+                            {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion}));
+    }
+    rtl->input_filled = script.input_filled.count(cycle) > 0;
+    rtl->weights_filled = script.weights_filled.count(cycle) > 0;
+    rtl->accumulation_released = script.accumulation_released.count(cycle) > 0;
+    const auto input = script.input_writes.find(cycle);
+    rtl->input_write_enable = input != script.input_writes.end();
+    if (rtl->input_write_enable) {
+      rtl->input_write_bank = static_cast<uint8_t>(input->second.bank);
+      rtl->input_write_address = static_cast<uint8_t>(input->second.address);
+      SetBytes(rtl->input_write_data, input->second.data);
+    }
+    const auto weight = script.weight_writes.find(cycle);
+    rtl->weight_write_enable = weight != script.weight_writes.end();
+    if (rtl->weight_write_enable) {
+      rtl->weight_write_bank = static_cast<uint8_t>(weight->second.bank);
+      rtl->weight_write_first = weight->second.first;
+      SetBytes(rtl->weight_write_data, weight->second.data);
+    }
+    rtl.Settle();
+
+    if (adding != nullptr) {
+      std::vector<int32_t> sums(static_cast<size_t>(config.array_columns));
+      const std::vector<uint8_t> bytes = GetBytes(rtl->accumulate_psums, sums.size() * 4);
+      std::memcpy(sums.data(), bytes.data(), bytes.size());
+      EXPECT_EQ(sums, adding->sums) << "word " << adding->address << ", cycle " << cycle;
+    }
+    const auto following = script.accumulations.find(cycle + 1);
+    adding = following != script.accumulations.end() ? &following->second : nullptr;
+    const auto check = [&](const char* port, bool value) { script.expected.Check(port, cycle, value); };
+    check("accumulate_valid", rtl->accumulate_valid);
+    if (adding != nullptr) {
+      EXPECT_EQ(rtl->accumulate_bank, adding->bank);
+      EXPECT_EQ(rtl->accumulate_address, adding->address);
+    }
+    check("busy", rtl->busy);
+    check("stalled_input", rtl->stalled_input);
+    check("stalled_weights", rtl->stalled_weights);
+    check("stalled_accumulation", rtl->stalled_accumulation);
+    check("released", rtl->input_released);
+    check("released", rtl->weights_released);
+    check("block_done", rtl->block_done);
+    next += rtl->command_valid && rtl->command_ready ? 1 : 0;
+    rtl.Step();
+  }
+  EXPECT_EQ(next, instructions.size());
+}
+
+std::vector<TestInstruction> RandomInstructions(const Config& config, int count, int64_t longest, Random& random) {
+  std::vector<TestInstruction> instructions;
+  int64_t blocks = 0, at = 0;
+  for (int i = 0; i < count; ++i) {
+    TestInstruction t;
+    systolic::RandomCase random_case = RandomInstruction(random, config, systolic::Opcode::kDepthwise);
+    t.instruction = std::move(random_case.instruction);
+    t.memory = std::move(random_case.memory);
+    t.encoded = systolic::Encode(t.instruction, config);
+    t.geometry = GeometryOf(t.instruction, config);
+    t.visits = VisitsOf(t.instruction, config);
+    t.first_block = blocks;
+    blocks += static_cast<int64_t>(t.visits.size());
+    t.array_at = at += random.Between(0, longest);
+    instructions.push_back(std::move(t));
+  }
+  return instructions;
+}
+
+template <typename Rtl>
+void FollowsTheCycleLevel(int columns, int multipliers, int banks, uint64_t seed) {
+  Config config;
+  config.array_rows = 4;
+  config.array_columns = columns;
+  config.depthwise_multipliers = multipliers;
+  config.accumulation_buffer_banks = banks;
+  config.depthwise_buffer_words = 250;
+  config.weight_buffer_words = 20;
+  config.accumulation_buffer_words = 60;
+  Random random(seed);
+  const int64_t longest = seed % 3 == 0 ? 0 : seed % 3 == 1 ? 6 : 200;
+  const std::vector<TestInstruction> instructions = RandomInstructions(config, 6, longest, random);
+  Script script;
+  Model(config, instructions, seed, longest, &script).Run();
+  Drive<Rtl>(config, instructions, script, seed);
+}
+
+TEST(DepthwiseCluster, FollowsTheCycleLevel) {
+  for (uint64_t seed = 1; seed <= 30 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    FollowsTheCycleLevel<Vdepthwise_cluster_4x9>(4, 9, 2, seed);
+    FollowsTheCycleLevel<Vdepthwise_cluster_2x4>(2, 4, 1, seed);
+    FollowsTheCycleLevel<Vdepthwise_cluster_8x1>(8, 1, 2, seed);
+  }
+}
+
+}  // namespace
+}  // namespace kiln::rtl
