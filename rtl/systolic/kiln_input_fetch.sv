@@ -1,0 +1,379 @@
+// Input fetch: reads the input words of matrix and depthwise instructions, fill by fill, in the order of docs/systolic.md ("Order of
+// work"), puts padding where the image ends, packs taps, and writes whole words into the banks of the array's input buffer or
+// of the depthwise unit's.
+//   command    stays at its port until command_ready, which comes with its last request. command_taken from the first cycle in which it
+//              stands there and the port is not busy with the one before
+//   request    one for each word, with tap packing one for each run of a word, null (0 bytes) where all of it lies outside the image; one a
+//              cycle if the port takes them. The first one of an instruction comes in the cycle in which the command is there
+//              (after_previous: and all earlier instructions are `finished`), the first one of a fill in the cycle in which there is a bank,
+//              too; nothing else holds requests back. A fill without a place inside the image has a byte of `base` read in place
+//              of its last null request and thrown away, so that no fill is shorter than the memory's latency
+//   write      in the cycle of the word (with tap packing: of its last run); where in the bank is said in kiln_systolic_pkg. Lanes
+//              beyond the group's codes hold pad_code
+//   filled     with the last write of a fill
+//   released   counted from the cycle after the pulse on; both buffers begin with two free banks. Fill k goes to bank k modulo 2 of its
+//              buffer
+module kiln_input_fetch #(
+    parameter int unsigned ARRAY_ROWS = 8,
+    parameter int unsigned ARRAY_COLUMNS = 8,
+    parameter int unsigned INPUT_BITS = 8,  // of a code
+    parameter int unsigned INPUT_BUFFER_WORDS = 1024,  // of a bank
+    parameter int unsigned DEPTHWISE_BUFFER_WORDS = 1024,
+    localparam int unsigned CODE_BYTES = INPUT_BITS > 16 ? 4 : INPUT_BITS > 8 ? 2 : 1,  // in memory; derived, do not set
+    localparam int unsigned LANES = ARRAY_ROWS > ARRAY_COLUMNS ? ARRAY_ROWS : ARRAY_COLUMNS,
+    localparam int unsigned LANE_BITS = $clog2(LANES + 1),
+    localparam int unsigned MAX_BYTES = LANES * CODE_BYTES,
+    localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1),
+    localparam int unsigned WORDS = INPUT_BUFFER_WORDS > DEPTHWISE_BUFFER_WORDS ? INPUT_BUFFER_WORDS : DEPTHWISE_BUFFER_WORDS,
+    localparam int unsigned PLACE_BITS = WORDS > 1 ? $clog2(WORDS) : 1,
+    localparam int unsigned ARRAY_PLACE_BITS = INPUT_BUFFER_WORDS > 1 ? $clog2(INPUT_BUFFER_WORDS) : 1,
+    localparam int unsigned DEPTHWISE_PLACE_BITS = DEPTHWISE_BUFFER_WORDS > 1 ? $clog2(DEPTHWISE_BUFFER_WORDS) : 1,
+    localparam int unsigned TAG_BITS = 3 + PLACE_BITS + 2 * LANE_BITS + INPUT_BITS
+) (
+    input  logic                                     clock,
+    input  logic                                     reset,
+    input  logic                                     command_valid,
+    output logic                                     command_ready,
+    output logic                                     command_taken,
+    input  kiln_systolic_pkg::input_fetch_command_t  command,
+    input  logic [kiln_systolic_pkg::INDEX_BITS-1:0] finished,  // instructions whose writes are in memory
+    // A kiln_axi_read_port with MAX_BYTES and TAG_BITS; its words are always taken.
+    output logic                                     request_valid,
+    input  logic                                     request_ready,
+    output logic [                             39:0] request_address,
+    output logic [                   BYTES_BITS-1:0] request_bytes,
+    output logic [                     TAG_BITS-1:0] request_tag,
+    input  logic                                     word_valid,
+    input  logic [                  MAX_BYTES*8-1:0] word_data,
+    input  logic [                     TAG_BITS-1:0] word_tag,
+    // The array's input buffer.
+    output logic                                     array_write_enable,
+    output logic                                     array_write_bank,
+    output logic [             ARRAY_PLACE_BITS-1:0] array_write_address,
+    output logic [        ARRAY_ROWS*INPUT_BITS-1:0] array_write_data,
+    output logic                                     array_filled,
+    input  logic                                     array_released,
+    // The depthwise unit's.
+    output logic                                     depthwise_write_enable,
+    output logic                                     depthwise_write_bank,
+    output logic [         DEPTHWISE_PLACE_BITS-1:0] depthwise_write_address,
+    output logic [     ARRAY_COLUMNS*INPUT_BITS-1:0] depthwise_write_data,
+    output logic                                     depthwise_filled,
+    input  logic                                     depthwise_released,
+    // For performance counters.
+    output logic                                     busy,
+    output logic                                     stalled_previous,  // earlier instruction not finished
+    output logic                                     stalled_bank  // input bank full
+);
+  localparam int COUNT_BITS = kiln_systolic_pkg::COUNT_BITS;
+  localparam logic [COUNT_BITS-1:0] ONE = COUNT_BITS'(1);
+  localparam logic [LANE_BITS-1:0] ROW_LANES = LANE_BITS'(ARRAY_ROWS);
+  localparam logic [LANE_BITS-1:0] COLUMN_LANES = LANE_BITS'(ARRAY_COLUMNS);
+  localparam logic [39:0] GROUP_BYTES = 40'(ARRAY_ROWS * CODE_BYTES);
+  localparam logic [39:0] COLUMN_TILE_BYTES = 40'(ARRAY_COLUMNS * CODE_BYTES);
+
+  logic depthwise, packed_taps, fire;
+  assign depthwise = command.header.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE;
+  assign packed_taps = command.tiling.packing == kiln_systolic_pkg::PACKING_TAPS;
+  assign fire = request_valid && request_ready;
+
+  // ---- The visits that fetch inputs: one for all blocks where they are resident.
+  kiln_systolic_pkg::tiling_t command_visits;
+  always_comb begin
+    command_visits = command.tiling;
+    if (command.tiling.inputs_resident) command_visits.blocks = ONE;
+  end
+  logic last_visit, visit_end, last_row_of_tiles, last_column_of_tiles, last_block;
+  logic [4:0] step;
+  kiln_visit_walker visit (
+      .clock,
+      .reset,
+      .command_tiling(command_visits),
+      .advance(visit_end),
+      .last(last_visit),
+      .index(),
+      .step,
+      .height(),
+      .width(),
+      .columns(),
+      .last_row(last_row_of_tiles),
+      .last_column(last_column_of_tiles),
+      .last_block,
+      .fetch_inputs(),
+      .last_of_inputs(),
+      .fetch_weights(),
+      .last_of_weights(),
+      .fetch_parameters(),
+      .last_of_parameters()
+  );
+
+  // ---- The groups of a visit, in fills.
+  logic [COUNT_BITS-1:0] group, group_in_fill;
+  logic last_group, last_group_of_fill, group_end, fill_end;
+  assign last_group = group == command.reduction.groups - ONE;
+  assign last_group_of_fill = last_group || group_in_fill == command.reduction.groups_per_bank - ONE;
+  assign fill_end = group_end && last_group_of_fill;
+  assign visit_end = group_end && last_group;
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      group         <= '0;
+      group_in_fill <= '0;
+    end else if (group_end) begin
+      group         <= last_group ? '0 : group + ONE;
+      group_in_fill <= last_group_of_fill ? '0 : group_in_fill + ONE;
+    end
+  end
+
+  // ---- The places of a group, row by row, and with tap packing the runs of a place's word.
+  logic last_place, last_place_of_row, last_row, last_run, place_end, row_end;
+  assign place_end = fire && (!packed_taps || last_run);
+  assign row_end = place_end && last_place_of_row;
+  assign last_place = last_place_of_row && last_row;
+  assign group_end = place_end && last_place;
+
+  logic [31:0] iy, ix;
+  logic [39:0] row_offset, column_offset;
+  kiln_region_axis axis_y (
+      .clock,
+      .reset,
+      .places(last_row_of_tiles ? command.region.last_places_y : command.region.places_y),
+      .compact(command.region.compact_y),
+      .pixels(packed_taps),
+      .kernel(command.reduction.kernel_y),
+      .pad(command.image.pad_top),
+      .stride(command.image.stride_y),
+      .dilation(command.image.dilation_y),
+      .tile_step(command.image.tile_rows),
+      .place_bytes(command.image.row_stride),
+      .stride_bytes(command.image.output_row_stride),
+      .dilation_bytes(command.image.tap_row_stride),
+      .tile_bytes(command.image.tile_row_stride),
+      .advance(row_end && !last_row),
+      .rewind(group_end && (!last_group || step[0] || step[1])),
+      .next_tile(visit_end && step[2]),
+      .restart(visit_end && (step[3] || step[4] || last_visit)),
+      .coordinate(iy),
+      .offset(row_offset),
+      .last(last_row)
+  );
+  kiln_region_axis axis_x (
+      .clock,
+      .reset,
+      .places(last_column_of_tiles ? command.region.last_places_x : command.region.places_x),
+      .compact(command.region.compact_x),
+      .pixels(packed_taps),
+      .kernel(command.reduction.kernel_x),
+      .pad(command.image.pad_left),
+      .stride(command.image.stride_x),
+      .dilation(command.image.dilation_x),
+      .tile_step(command.image.tile_columns),
+      .place_bytes(command.image.column_stride),
+      .stride_bytes(command.image.output_column_stride),
+      .dilation_bytes(command.image.tap_column_stride),
+      .tile_bytes(command.image.tile_column_stride),
+      .advance(place_end && !last_place_of_row),
+      .rewind(row_end && (!last_row || !last_group || step[0])),
+      .next_tile(visit_end && step[1]),
+      .restart(visit_end && (step[2] || step[3] || step[4] || last_visit)),
+      .coordinate(ix),
+      .offset(column_offset),
+      .last(last_place_of_row)
+  );
+
+  logic [LANE_BITS-1:0] run_lane, run_entries;
+  logic [31:0] run_row, run_column;
+  logic [39:0] run_row_offset, run_column_offset;
+  localparam int unsigned RUN_BITS = $clog2(ARRAY_ROWS + 1);
+  logic [RUN_BITS-1:0] lane_in_rows, entries_in_rows;
+  kiln_packed_runs #(
+      .ARRAY_ROWS(ARRAY_ROWS),
+      .CODE_BYTES(CODE_BYTES)
+  ) runs (
+      .clock,
+      .reset,
+      .run_entries(command.image.run_entries),
+      .joined(command.image.joined),
+      .kernel_y(command.reduction.kernel_y),
+      .kernel_x(command.reduction.kernel_x),
+      .dilation_y(command.image.dilation_y),
+      .dilation_x(command.image.dilation_x),
+      .tap_row_bytes(command.image.tap_row_stride),
+      .tap_column_bytes(command.image.tap_column_stride),
+      .last_word(last_place),
+      .advance(fire && packed_taps),
+      .lane(lane_in_rows),
+      .entries(entries_in_rows),
+      .last(last_run),
+      .row(run_row),
+      .column(run_column),
+      .row_offset(run_row_offset),
+      .column_offset(run_column_offset)
+  );
+  assign run_lane = LANE_BITS'(lane_in_rows);
+  assign run_entries = LANE_BITS'(entries_in_rows);
+
+  // ---- Channels and batch in memory, and the place in the bank.
+  logic [39:0] channel_offset;
+  kiln_nest_sum #(
+      .LEVELS(4),
+      .BITS  (40)
+  ) channel_offsets (
+      .clock,
+      .reset,
+      .restart(visit_end && last_visit),
+      // Group; block inside the tiles; tile or block outside them; batch. A tile brings the inner ones back to the first.
+      .advance({visit_end && step[4], visit_end && (|step[3:1]), visit_end && step[0], group_end && !last_group}),
+      .steps({
+        command.image.batch_stride,
+        depthwise && step[3] ? COLUMN_TILE_BYTES : 40'd0,
+        depthwise ? COLUMN_TILE_BYTES : 40'd0,
+        packed_taps ? 40'd0 : GROUP_BYTES
+      }),
+      .sum(channel_offset)
+  );
+
+  logic [PLACE_BITS-1:0] bank_place;
+  kiln_nest_sum #(
+      .LEVELS(3),
+      .BITS  (PLACE_BITS)
+  ) bank_places (
+      .clock,
+      .reset,
+      .restart(fill_end),
+      .advance({group_end && !last_group_of_fill, row_end && !last_row, place_end && !last_place_of_row}),
+      .steps({command.region.group_pitch[PLACE_BITS-1:0], command.region.row_pitch[PLACE_BITS-1:0], PLACE_BITS'(1)}),
+      .sum(bank_place)
+  );
+
+  // ---- The request of this cycle.
+  // Codes of the word, or of the run.
+  logic [LANE_BITS-1:0] codes;
+  always_comb begin
+    if (packed_taps) codes = run_entries;
+    else if (depthwise) codes = last_block ? LANE_BITS'(command.tiling.last_tile_columns) : COLUMN_LANES;
+    else codes = last_group ? LANE_BITS'(command.reduction.last_group_rows) : ROW_LANES;
+  end
+
+  // What of it lies inside the image. A run of a row (joined) may in part: it is cut to the bytes of the row; `begins` and `ends` count
+  // from the row's first.
+  logic row_inside, column_inside, cut_empty;
+  logic [31:0] y, x;
+  logic signed [39:0] begins, ends, cut_begins, cut_ends;
+  logic [39:0] row_bytes;
+  assign y = packed_taps ? iy + run_row : iy;
+  assign x = packed_taps ? ix + run_column : ix;
+  assign row_inside = y < {8'd0, command.image.height};
+  assign column_inside = x < {8'd0, command.image.width};
+  assign row_bytes = command.image.row_bytes;
+  assign begins = command.image.column_origin + column_offset + (packed_taps ? run_column_offset : 40'd0);
+  assign ends = begins + 40'(codes) * 40'(CODE_BYTES);
+  always_comb begin
+    cut_begins = begins;
+    cut_ends = ends;
+    if (packed_taps && command.image.joined) begin
+      if (begins < 0) cut_begins = '0;
+      if (ends > $signed(row_bytes)) cut_ends = row_bytes;
+      cut_empty = cut_ends <= cut_begins;
+    end else begin
+      cut_empty = !column_inside;
+    end
+  end
+  logic none, only_padding, touched;
+  logic [BYTES_BITS-1:0] skipped, bytes;  // before what is inside; inside
+  assign none = !row_inside || cut_empty;
+  assign skipped = BYTES_BITS'(cut_begins - begins);
+  assign bytes = BYTES_BITS'(cut_ends - cut_begins);
+
+  logic [39:0] inside_address;
+  assign inside_address = command.image.base + channel_offset + command.image.row_origin + row_offset +
+      (packed_taps ? run_row_offset : 40'd0) + cut_begins;
+
+  logic last_of_word, last_of_fill;
+  logic [LANE_BITS-1:0] first_lane, valid_lanes;
+  assign last_of_word = !packed_taps || last_run;
+  assign last_of_fill = last_of_word && last_place && last_group_of_fill;
+  assign only_padding = last_of_fill && none && !touched;
+  assign first_lane = (packed_taps ? run_lane : '0) + LANE_BITS'(skipped / BYTES_BITS'(CODE_BYTES));
+  assign valid_lanes = none ? '0 : LANE_BITS'(bytes / BYTES_BITS'(CODE_BYTES));
+  always_ff @(posedge clock) begin
+    if (reset || fill_end) touched <= 1'b0;
+    else if (fire && !none) touched <= 1'b1;
+  end
+
+  assign request_address = only_padding ? command.image.base : inside_address;
+  assign request_bytes = only_padding ? BYTES_BITS'(1) : none ? '0 : bytes;
+  assign request_tag = {
+    depthwise, last_of_fill, last_of_word, bank_place, first_lane, valid_lanes, command.image.pad_code[INPUT_BITS-1:0]
+  };
+
+  // ---- When it may go out.
+  logic [1:0] array_free, depthwise_free;  // banks
+  logic in_fill, array_takes, depthwise_takes, earlier_finished, bank_there, taken;
+  assign earlier_finished = !command.header.after_previous || finished == command.number;
+  assign bank_there = in_fill || (depthwise ? depthwise_free : array_free) != '0;
+  assign request_valid = command_valid && earlier_finished && bank_there;
+  assign command_ready = visit_end && last_visit;
+  assign command_taken = command_valid && (taken || request_ready);
+  assign array_takes = fire && !in_fill && !depthwise;
+  assign depthwise_takes = fire && !in_fill && depthwise;
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      in_fill        <= 1'b0;
+      taken          <= 1'b0;
+      array_free     <= 2'd2;
+      depthwise_free <= 2'd2;
+    end else begin
+      if (fire) in_fill <= !fill_end;
+      taken          <= command_taken && !command_ready;
+      array_free     <= array_free + 2'(array_released) - 2'(array_takes);
+      depthwise_free <= depthwise_free + 2'(depthwise_released) - 2'(depthwise_takes);
+    end
+  end
+  assign busy = request_valid || !request_ready;
+  assign stalled_previous = command_taken && !earlier_finished;
+  assign stalled_bank = command_taken && earlier_finished && request_ready && !bank_there;
+
+  // ---- Words that come back: runs join in `partial` until their word is whole.
+  logic word_depthwise, word_fill_ends, word_whole, has_partial;
+  logic [PLACE_BITS-1:0] word_place;
+  logic [LANE_BITS-1:0] word_first_lane, word_lanes;
+  logic [INPUT_BITS-1:0] word_pad;
+  assign {word_depthwise, word_fill_ends, word_whole, word_place, word_first_lane, word_lanes, word_pad} = word_tag;
+
+  logic [LANES*INPUT_BITS-1:0] arrived, partial, joined_word;
+  for (genvar i = 0; i < LANES; i++) begin : g_lane
+    // A code is the lowest bits of its bytes.
+    assign arrived[i*INPUT_BITS+:INPUT_BITS] = word_data[i*CODE_BYTES*8+:INPUT_BITS];
+  end
+  logic [LANES*INPUT_BITS-1:0] shifted;
+  assign shifted = arrived << (32'(word_first_lane) * INPUT_BITS);
+  for (genvar i = 0; i < LANES; i++) begin : g_join
+    logic fresh;
+    assign fresh = LANE_BITS'(i) >= word_first_lane && LANE_BITS'(i) - word_first_lane < word_lanes;
+    assign joined_word[i*INPUT_BITS+:INPUT_BITS] =
+        fresh ? shifted[i*INPUT_BITS+:INPUT_BITS] : has_partial ? partial[i*INPUT_BITS+:INPUT_BITS] : word_pad;
+  end
+  always_ff @(posedge clock) begin
+    if (word_valid) partial <= joined_word;
+    if (reset) has_partial <= 1'b0;
+    else if (word_valid) has_partial <= !word_whole;
+  end
+
+  assign array_write_enable = word_valid && word_whole && !word_depthwise;
+  assign array_write_address = word_place[ARRAY_PLACE_BITS-1:0];
+  assign array_write_data = joined_word[ARRAY_ROWS*INPUT_BITS-1:0];
+  assign array_filled = array_write_enable && word_fill_ends;
+  assign depthwise_write_enable = word_valid && word_whole && word_depthwise;
+  assign depthwise_write_address = word_place[DEPTHWISE_PLACE_BITS-1:0];
+  assign depthwise_write_data = joined_word[ARRAY_COLUMNS*INPUT_BITS-1:0];
+  assign depthwise_filled = depthwise_write_enable && word_fill_ends;
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      array_write_bank     <= 1'b0;
+      depthwise_write_bank <= 1'b0;
+    end else begin
+      if (array_filled) array_write_bank <= !array_write_bank;
+      if (depthwise_filled) depthwise_write_bank <= !depthwise_write_bank;
+    end
+  end
+endmodule

@@ -1,0 +1,127 @@
+// The runs of a packed word, for tap packing: entries gR to gR + R - 1 of the list (ky, kx, c) in row-major order, a run being a stretch of
+// them that are neighbours in memory - up to run_entries, those of one ky (`joined`) or of one (ky, kx). The last group is
+// shorter.
+//   entries, ...   of this cycle's run; the members of the command stand as long as the instruction does
+//   advance        the next cycle sees the next run: the next of the word, else the first of the group's next word, with
+//                  `last && last_word` of the next group's first word; behind the last group comes the first one
+module kiln_packed_runs #(
+    parameter int unsigned ARRAY_ROWS = 8,  // R
+    parameter int unsigned CODE_BYTES = 1,
+    localparam int unsigned LANE_BITS = $clog2(ARRAY_ROWS + 1)  // derived, do not set
+) (
+    input  logic                 clock,
+    input  logic                 reset,
+    input  logic [         31:0] run_entries,
+    input  logic                 joined,
+    input  logic [         23:0] kernel_y,
+    input  logic [         23:0] kernel_x,
+    input  logic [         23:0] dilation_y,
+    input  logic [         23:0] dilation_x,
+    input  logic [         39:0] tap_row_bytes,
+    input  logic [         39:0] tap_column_bytes,
+    input  logic                 last_word,  // of the group
+    input  logic                 advance,
+    output logic [LANE_BITS-1:0] lane,  // of the word that the run's first entry goes to
+    output logic [LANE_BITS-1:0] entries,
+    output logic                 last,  // run of the word
+    // Where the run's first tap lies beside the pixel's, in places of the image and in bytes; column_offset counts the channels before
+    // the run's first entry, too.
+    output logic [         31:0] row,
+    output logic [         31:0] column,
+    output logic [         39:0] row_offset,
+    output logic [         39:0] column_offset
+);
+  localparam logic [31:0] ROWS = 32'(ARRAY_ROWS);
+  localparam logic [LANE_BITS-1:0] ROW_LANES = LANE_BITS'(ARRAY_ROWS);
+
+  // Where the list has been read up to: by the runs of this word, and by the words of earlier groups.
+  logic [31:0] done, done_before;  // entries of the run
+  logic [23:0] tap_y, tap_y_before, tap_x, tap_x_before;
+  logic [31:0] row_before, column_before;
+  logic [39:0] row_offset_before, tap_column_offset, tap_column_offset_before;
+
+  // This run: to the end of the list's run, or of the word.
+  logic [31:0] rest;  // of the list's run
+  logic [LANE_BITS-1:0] room;
+  logic ends_run, ends_row, ends_list;
+  assign rest = run_entries - done;
+  assign room = ROW_LANES - lane;
+  assign ends_run = rest <= ROWS && LANE_BITS'(rest) <= room;
+  assign entries = ends_run ? LANE_BITS'(rest) : room;
+  assign ends_row = ends_run && (joined || tap_x == kernel_x - 24'd1);
+  assign ends_list = ends_row && tap_y == kernel_y - 24'd1;
+  assign last = entries == room || ends_list;
+  assign column_offset = tap_column_offset + 40'(done) * 40'(CODE_BYTES);
+
+  // What follows it in the list; behind its end, the beginning.
+  logic [31:0] next_done, next_row, next_column;
+  logic [23:0] next_tap_y, next_tap_x;
+  logic [39:0] next_row_offset, next_tap_column_offset;
+  always_comb begin
+    next_done = ends_run ? '0 : done + 32'(entries);
+    next_tap_x = tap_x;
+    next_column = column;
+    next_tap_column_offset = tap_column_offset;
+    next_tap_y = tap_y;
+    next_row = row;
+    next_row_offset = row_offset;
+    if (ends_row) begin
+      next_tap_x = '0;
+      next_column = '0;
+      next_tap_column_offset = '0;
+      next_tap_y = tap_y + 24'd1;
+      next_row = row + {8'd0, dilation_y};
+      next_row_offset = row_offset + tap_row_bytes;
+    end else if (ends_run) begin
+      next_tap_x = tap_x + 24'd1;
+      next_column = column + {8'd0, dilation_x};
+      next_tap_column_offset = tap_column_offset + tap_column_bytes;
+    end
+    if (ends_list) begin
+      next_tap_y = '0;
+      next_row = '0;
+      next_row_offset = '0;
+    end
+  end
+
+  logic back;  // to the group's first entry
+  assign back = last && !last_word;
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      lane              <= '0;
+      done              <= '0;
+      tap_y             <= '0;
+      tap_x             <= '0;
+      row               <= '0;
+      column            <= '0;
+      row_offset        <= '0;
+      tap_column_offset <= '0;
+    end else if (advance) begin
+      lane              <= last ? '0 : lane + entries;
+      done              <= back ? done_before : next_done;
+      tap_y             <= back ? tap_y_before : next_tap_y;
+      tap_x             <= back ? tap_x_before : next_tap_x;
+      row               <= back ? row_before : next_row;
+      column            <= back ? column_before : next_column;
+      row_offset        <= back ? row_offset_before : next_row_offset;
+      tap_column_offset <= back ? tap_column_offset_before : next_tap_column_offset;
+    end
+    if (reset) begin
+      done_before              <= '0;
+      tap_y_before             <= '0;
+      tap_x_before             <= '0;
+      row_before               <= '0;
+      column_before            <= '0;
+      row_offset_before        <= '0;
+      tap_column_offset_before <= '0;
+    end else if (advance && last && last_word) begin
+      done_before              <= next_done;
+      tap_y_before             <= next_tap_y;
+      tap_x_before             <= next_tap_x;
+      row_before               <= next_row;
+      column_before            <= next_column;
+      row_offset_before        <= next_row_offset;
+      tap_column_offset_before <= next_tap_column_offset;
+    end
+  end
+endmodule
