@@ -344,6 +344,9 @@ module kiln_input_fetch #(
   for (genvar i = 0; i < LANES; i++) begin : g_lane
     // A code is the lowest bits of its bytes.
     assign arrived[i*INPUT_BITS+:INPUT_BITS] = word_data[i*CODE_BYTES*8+:INPUT_BITS];
+    if (INPUT_BITS < CODE_BYTES * 8) begin : g_rest
+      wire unused_bits = &{1'b0, word_data[i*CODE_BYTES*8+INPUT_BITS+:CODE_BYTES*8-INPUT_BITS]};
+    end
   end
   logic [LANES*INPUT_BITS-1:0] shifted;
   assign shifted = arrived << (32'(word_first_lane) * INPUT_BITS);

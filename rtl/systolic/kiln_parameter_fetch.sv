@@ -1,0 +1,165 @@
+// Parameter fetch: reads the channel parameters of a block over the vector unit's operand port into the parameter buffer, one set for all
+// visits that follow each other with the same block (and batch, where batches have their own).
+//   command    stays at its port until command_ready, which comes with its last request. command_taken from the first cycle in which it
+//              stands there and the port is not busy with the one before
+//   request    three for each column tile of the block: offset, scale, bias of its valid channels. One a cycle if the port takes them. The
+//              first one of an instruction comes in the cycle in which the command is there and the vector unit has issued all
+//              instructions before (vector_done: it does not use the port then), the first one of a set in the cycle in which the
+//              buffer is free, too
+//   write      in the cycle of the word
+//   filled     with the last write of a set
+//   released   the buffer is free from the cycle after the pulse on, and in the beginning
+module kiln_parameter_fetch #(
+    parameter int unsigned ARRAY_COLUMNS = 8,
+    parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,  // a block has no more column tiles
+    localparam int unsigned LANE_BITS = $clog2(ARRAY_COLUMNS + 1),  // derived, do not set
+    localparam int unsigned MAX_BYTES = ARRAY_COLUMNS * 4,
+    localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1),
+    localparam int unsigned ADDRESS_BITS = ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1,
+    localparam int unsigned TAG_BITS = 3 + ADDRESS_BITS
+) (
+    input  logic                                        clock,
+    input  logic                                        reset,
+    input  logic                                        command_valid,
+    output logic                                        command_ready,
+    output logic                                        command_taken,
+    input  kiln_systolic_pkg::parameter_fetch_command_t command,
+    input  logic [   kiln_systolic_pkg::INDEX_BITS-1:0] vector_done,  // instructions that the vector unit has issued to the end
+    // The operand port: requests of up to MAX_BYTES, words with their tags; they are always taken.
+    output logic                                        request_valid,
+    input  logic                                        request_ready,
+    output logic [                                39:0] request_address,
+    output logic [                      BYTES_BITS-1:0] request_bytes,
+    output logic [                        TAG_BITS-1:0] request_tag,
+    input  logic                                        word_valid,
+    input  logic [                     MAX_BYTES*8-1:0] word_data,
+    input  logic [                        TAG_BITS-1:0] word_tag,
+    // The parameter buffer.
+    output logic                                        write_enable,
+    output logic [                                 1:0] write_array,
+    output logic [                    ADDRESS_BITS-1:0] write_address,
+    output logic [                     MAX_BYTES*8-1:0] write_data,
+    output logic                                        filled,
+    input  logic                                        released,
+    // For performance counters.
+    output logic                                        busy,
+    output logic                                        stalled_port,  // operand port in use
+    output logic                                        stalled_buffer  // parameter buffer full
+);
+  localparam int COUNT_BITS = kiln_systolic_pkg::COUNT_BITS;
+  localparam logic [COUNT_BITS-1:0] ONE = COUNT_BITS'(1);
+  localparam logic [LANE_BITS-1:0] COLUMN_LANES = LANE_BITS'(ARRAY_COLUMNS);
+
+  logic fire;
+  assign fire = request_valid && request_ready;
+
+  // ---- The visits that fetch parameters: one for all pixel tiles that follow each other with the same block, and one for all
+  // batches that share their only block's.
+  kiln_systolic_pkg::tiling_t command_visits;
+  logic only_block;
+  assign only_block = command.tiling.blocks == ONE;
+  always_comb begin
+    command_visits = command.tiling;
+    if (only_block || command.tiling.order == kiln_systolic_pkg::ORDER_WEIGHT_OUTER) begin
+      command_visits.tiles_y = ONE;
+      command_visits.tiles_x = ONE;
+    end
+    if (only_block && !command.tiling.parameters_by_batch) command_visits.batch = ONE;
+  end
+  logic last_visit, visit_end, last_block;
+  logic [4:0] step;
+  logic [COUNT_BITS-1:0] columns;
+  kiln_visit_walker visit (
+      .clock,
+      .reset,
+      .command_tiling(command_visits),
+      .advance(visit_end),
+      .last(last_visit),
+      .index(),
+      .step,
+      .height(),
+      .width(),
+      .columns,
+      .last_row(),
+      .last_column(),
+      .last_block,
+      .fetch_inputs(),
+      .last_of_inputs(),
+      .fetch_weights(),
+      .last_of_weights(),
+      .fetch_parameters(),
+      .last_of_parameters()
+  );
+
+  // ---- Column tiles of the block, arrays of a tile.
+  logic [COUNT_BITS-1:0] column;
+  logic [1:0] array;
+  logic last_column, last_array, tile_end;
+  assign last_column = column == columns - ONE;
+  assign last_array = array == 2'd2;
+  assign tile_end = fire && last_array;
+  assign visit_end = tile_end && last_column;
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      column <= '0;
+      array  <= '0;
+    end else if (fire) begin
+      array <= last_array ? '0 : array + 2'd1;
+      if (tile_end) column <= last_column ? '0 : column + ONE;
+    end
+  end
+
+  // ---- Addresses. Column tiles follow each other from block to block; the first block comes again with the next tile or batch.
+  logic [39:0] array_offset, tile_offset, batch_offset;
+  logic next_block;
+  assign next_block = step[0] || step[3];
+  wire unused_step = &{1'b0, step[2:1]};
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      array_offset <= '0;
+      tile_offset  <= '0;
+      batch_offset <= '0;
+    end else if (fire) begin
+      array_offset <= last_array ? '0 : array_offset + {14'd0, command.parameters.out_channels, 2'd0};
+      if (tile_end) tile_offset <= last_column && !next_block ? '0 : tile_offset + 40'(MAX_BYTES);
+      if (visit_end && last_visit) batch_offset <= '0;
+      else if (visit_end && step[4]) batch_offset <= batch_offset + command.parameters.batch_stride;
+    end
+  end
+
+  logic [LANE_BITS-1:0] channels;
+  assign channels = last_block && last_column ? LANE_BITS'(command.tiling.last_tile_columns) : COLUMN_LANES;
+  assign request_address = command.parameters.base + batch_offset + tile_offset + array_offset;
+  assign request_bytes = {channels, 2'd0};
+  assign request_tag = {last_array && last_column, array, column[ADDRESS_BITS-1:0]};
+
+  // ---- When it may go out.
+  logic buffer_free, in_set, taken, earlier_issued, buffer_there;
+  assign earlier_issued = vector_done == command.number;
+  assign buffer_there = in_set || buffer_free;
+  assign request_valid = command_valid && earlier_issued && buffer_there;
+  assign command_ready = visit_end && last_visit;
+  assign command_taken = command_valid && (taken || request_ready);
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      buffer_free <= 1'b1;
+      in_set      <= 1'b0;
+      taken       <= 1'b0;
+    end else begin
+      if (released) buffer_free <= 1'b1;
+      else if (fire) buffer_free <= 1'b0;
+      if (fire) in_set <= !visit_end;
+      taken <= command_taken && !command_ready;
+    end
+  end
+  assign busy = request_valid || !request_ready;
+  assign stalled_port = command_taken && !earlier_issued;
+  assign stalled_buffer = command_taken && earlier_issued && request_ready && !buffer_there;
+
+  // ---- Words that come back.
+  logic word_set_ends;
+  assign {word_set_ends, write_array, write_address} = word_tag;
+  assign write_enable = word_valid;
+  assign write_data = word_data;
+  assign filled = word_valid && word_set_ends;
+endmodule

@@ -1,0 +1,267 @@
+// Weight fetch: reads the weight tiles of matrix instructions, in the order of passes, and the taps of depthwise ones, and writes
+// them into the banks of the array's weight buffer or of the depthwise unit's (docs/systolic.md, "Order of work").
+//   command    stays at its port until command_ready, which comes with its last request. command_taken from the first cycle in which it
+//              stands there and the port is not busy with the one before
+//   request    tiled: one for each of the R rows of a tile; strided: one for each valid row, or by_columns for each valid column;
+//              depthwise: one for each tap. One a cycle if the port takes them. The first one of an instruction comes in the cycle in which the
+//              command is there (strided weights that another instruction wrote, after_previous: and all earlier instructions
+//              are `finished`), the first one of a fill in the cycle in which there is a bank, too; nothing else holds requests back
+//   write      in the cycle of the word: a row of the tile, or a column (array_write_transposed); lanes beyond its valid codes are 0
+//   filled     with the last write of a fill: weight_tiles_per_bank tiles or what is left of the block; depthwise: all taps
+//   released   counted from the cycle after the pulse on; both buffers begin with two free banks. Fill k goes to bank k modulo 2 of its
+//              buffer
+module kiln_weight_fetch #(
+    parameter int unsigned ARRAY_ROWS = 8,
+    parameter int unsigned ARRAY_COLUMNS = 8,
+    parameter int unsigned WEIGHT_BITS = 8,  // of a code
+    parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,  // rows of a bank
+    localparam int unsigned CODE_BYTES = WEIGHT_BITS > 16 ? 4 : WEIGHT_BITS > 8 ? 2 : 1,  // in memory; derived, do not set
+    localparam int unsigned LANES = ARRAY_ROWS > ARRAY_COLUMNS ? ARRAY_ROWS : ARRAY_COLUMNS,
+    localparam int unsigned LANE_BITS = $clog2(LANES + 1),
+    localparam int unsigned MAX_BYTES = LANES * CODE_BYTES,
+    localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1),
+    localparam int unsigned TILES = WEIGHT_BUFFER_WORDS / ARRAY_ROWS,
+    localparam int unsigned TILE_BITS = TILES > 1 ? $clog2(TILES) : 1,
+    localparam int unsigned INDEX_BITS = LANES > 1 ? $clog2(LANES) : 1,
+    localparam int unsigned TAG_BITS = 4 + TILE_BITS + INDEX_BITS + LANE_BITS
+) (
+    input  logic                                     clock,
+    input  logic                                     reset,
+    input  logic                                     command_valid,
+    output logic                                     command_ready,
+    output logic                                     command_taken,
+    input  kiln_systolic_pkg::weight_fetch_command_t command,
+    input  logic [kiln_systolic_pkg::INDEX_BITS-1:0] finished,  // instructions whose writes are in memory
+    // A kiln_axi_read_port with MAX_BYTES and TAG_BITS; its words are always taken.
+    output logic                                     request_valid,
+    input  logic                                     request_ready,
+    output logic [                             39:0] request_address,
+    output logic [                   BYTES_BITS-1:0] request_bytes,
+    output logic [                     TAG_BITS-1:0] request_tag,
+    input  logic                                     word_valid,
+    input  logic [                  MAX_BYTES*8-1:0] word_data,
+    input  logic [                     TAG_BITS-1:0] word_tag,
+    // The array's weight buffer.
+    output logic                                     array_write_enable,
+    output logic                                     array_write_bank,
+    output logic [                    TILE_BITS-1:0] array_write_tile,
+    output logic                                     array_write_transposed,
+    output logic [                   INDEX_BITS-1:0] array_write_index,  // row, or column if transposed
+    output logic [            LANES*WEIGHT_BITS-1:0] array_write_data,
+    output logic                                     array_filled,
+    input  logic                                     array_released,
+    // The depthwise unit's.
+    output logic                                     depthwise_write_enable,
+    output logic                                     depthwise_write_bank,
+    output logic                                     depthwise_write_first,  // tap 0
+    output logic [    ARRAY_COLUMNS*WEIGHT_BITS-1:0] depthwise_write_data,
+    output logic                                     depthwise_filled,
+    input  logic                                     depthwise_released,
+    // For performance counters.
+    output logic                                     busy,
+    output logic                                     stalled_previous,  // earlier instruction not finished
+    output logic                                     stalled_bank  // weight bank full
+);
+  localparam int COUNT_BITS = kiln_systolic_pkg::COUNT_BITS;
+  localparam logic [COUNT_BITS-1:0] ONE = COUNT_BITS'(1);
+  localparam logic [39:0] WORD_BYTES = 40'(ARRAY_COLUMNS * CODE_BYTES);
+  localparam logic [39:0] TILE_BYTES = 40'(ARRAY_ROWS * ARRAY_COLUMNS * CODE_BYTES);
+  localparam logic [LANE_BITS-1:0] ROW_LANES = LANE_BITS'(ARRAY_ROWS);
+  localparam logic [LANE_BITS-1:0] COLUMN_LANES = LANE_BITS'(ARRAY_COLUMNS);
+
+  logic depthwise, strided, by_columns, fire;
+  assign depthwise = command.header.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE;
+  assign strided = !depthwise && command.weights.layout == kiln_systolic_pkg::LAYOUT_STRIDED;
+  assign by_columns = strided && command.weights.by_columns;
+  assign fire = request_valid && request_ready;
+
+  // ---- The visits that fetch weights: one for all pixel tiles where they are resident.
+  kiln_systolic_pkg::tiling_t command_visits;
+  always_comb begin
+    command_visits = command.tiling;
+    if (command.tiling.weights_resident) begin
+      command_visits.tiles_y = ONE;
+      command_visits.tiles_x = ONE;
+    end
+  end
+  logic last_visit, visit_end, last_block;
+  logic [4:0] step;
+  logic [COUNT_BITS-1:0] columns;
+  kiln_visit_walker visit (
+      .clock,
+      .reset,
+      .command_tiling(command_visits),
+      .advance(visit_end),
+      .last(last_visit),
+      .index(),
+      .step,
+      .height(),
+      .width(),
+      .columns,
+      .last_row(),
+      .last_column(),
+      .last_block,
+      .fetch_inputs(),
+      .last_of_inputs(),
+      .fetch_weights(),
+      .last_of_weights(),
+      .fetch_parameters(),
+      .last_of_parameters()
+  );
+
+  // ---- Groups of a visit, column tiles of the block, row tiles of a group (taps), lines of a tile: rows, or columns. A tap of a depthwise
+  // instruction is a tile of one line.
+  logic [COUNT_BITS-1:0] group, column, tap, tile_in_fill;
+  logic [LANE_BITS-1:0] line, lines, valid_rows, valid_columns;
+  logic last_group, last_column, last_tap, last_line, last_tile_of_fill, tile_end, taps_end, group_end, fill_end;
+  assign valid_rows = last_group ? LANE_BITS'(command.reduction.last_group_rows) : ROW_LANES;
+  assign valid_columns = last_block && last_column ? LANE_BITS'(command.tiling.last_tile_columns) : COLUMN_LANES;
+  always_comb begin
+    if (depthwise) lines = LANE_BITS'(1);
+    else if (!strided) lines = ROW_LANES;
+    else if (by_columns) lines = valid_columns;
+    else lines = valid_rows;
+  end
+  assign last_group = group == command.reduction.groups - ONE;
+  assign last_column = column == columns - ONE;
+  assign last_tap = tap == command.reduction.rows_per_group - ONE;
+  assign last_line = line == lines - LANE_BITS'(1);
+  assign tile_end = fire && last_line;
+  assign taps_end = tile_end && last_tap;
+  assign group_end = taps_end && last_column;
+  assign visit_end = group_end && last_group;
+  assign last_tile_of_fill = (last_tap && last_column && last_group) ||
+      (!depthwise && tile_in_fill == command.reduction.weight_tiles_per_bank - ONE);
+  assign fill_end = tile_end && last_tile_of_fill;
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      group        <= '0;
+      column       <= '0;
+      tap          <= '0;
+      line         <= '0;
+      tile_in_fill <= '0;
+    end else if (fire) begin
+      line <= last_line ? '0 : line + LANE_BITS'(1);
+      if (tile_end) tap <= last_tap ? '0 : tap + ONE;
+      if (taps_end) column <= last_column ? '0 : column + ONE;
+      if (group_end) group <= last_group ? '0 : group + ONE;
+      if (tile_end) tile_in_fill <= last_tile_of_fill ? '0 : tile_in_fill + ONE;
+    end
+  end
+
+  // ---- Addresses.
+  logic [39:0] line_offset, group_offset;
+  kiln_nest_sum #(
+      .LEVELS(2),
+      .BITS  (40)
+  ) line_offsets (
+      .clock,
+      .reset,
+      .restart(taps_end),
+      .advance({tile_end && !last_tap, fire && !last_line}),
+      .steps({
+        depthwise ? WORD_BYTES : TILE_BYTES,
+        !strided ? WORD_BYTES : by_columns ? command.weights.column_stride : command.weights.row_stride
+      }),
+      .sum(line_offset)
+  );
+  kiln_nest_sum #(
+      .LEVELS(3),
+      .BITS  (40)
+  ) group_offsets (
+      .clock,
+      .reset,
+      .restart(visit_end && last_visit),
+      // Group; the next visit's first group; batch.
+      .advance({visit_end && step[4], visit_end && (|step[3:0]), group_end && !last_group}),
+      .steps({command.weights.batch_stride, 40'd0, command.weights.group_stride}),
+      .sum(group_offset)
+  );
+  // A block's first column tile is the one behind the last of the block before.
+  logic [39:0] column_offset, block_offset, next_column_offset;
+  logic next_block, same_block;
+  assign next_column_offset = column_offset + command.weights.column_tile_stride;
+  assign next_block = step[0] || step[3];
+  assign same_block = command.tiling.order == kiln_systolic_pkg::ORDER_WEIGHT_OUTER && (step[1] || step[2]);
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      column_offset <= '0;
+      block_offset  <= '0;
+    end else if (visit_end) begin
+      column_offset <= next_block ? next_column_offset : same_block ? block_offset : '0;
+      block_offset  <= next_block ? next_column_offset : same_block ? block_offset : '0;
+    end else if (taps_end) begin
+      column_offset <= last_column ? block_offset : next_column_offset;
+    end
+  end
+
+  logic [LANE_BITS-1:0] codes;
+  assign codes = by_columns ? valid_rows : strided ? valid_columns : COLUMN_LANES;
+  assign request_address = command.weights.base + group_offset + column_offset + line_offset;
+  assign request_bytes = BYTES_BITS'(codes) * BYTES_BITS'(CODE_BYTES);
+  assign request_tag = {
+    depthwise, last_line && last_tile_of_fill, tap == '0, by_columns, tile_in_fill[TILE_BITS-1:0], line[INDEX_BITS-1:0], codes
+  };
+
+  // ---- When it may go out.
+  logic [1:0] array_free, depthwise_free;  // banks
+  logic in_fill, array_takes, depthwise_takes, earlier_finished, bank_there, taken;
+  assign earlier_finished = !(command.header.after_previous && strided) || finished == command.number;
+  assign bank_there = in_fill || (depthwise ? depthwise_free : array_free) != '0;
+  assign request_valid = command_valid && earlier_finished && bank_there;
+  assign command_ready = visit_end && last_visit;
+  assign command_taken = command_valid && (taken || request_ready);
+  assign array_takes = fire && !in_fill && !depthwise;
+  assign depthwise_takes = fire && !in_fill && depthwise;
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      in_fill        <= 1'b0;
+      taken          <= 1'b0;
+      array_free     <= 2'd2;
+      depthwise_free <= 2'd2;
+    end else begin
+      if (fire) in_fill <= !fill_end;
+      taken          <= command_taken && !command_ready;
+      array_free     <= array_free + 2'(array_released) - 2'(array_takes);
+      depthwise_free <= depthwise_free + 2'(depthwise_released) - 2'(depthwise_takes);
+    end
+  end
+  assign busy = request_valid || !request_ready;
+  assign stalled_previous = command_taken && !earlier_finished;
+  assign stalled_bank = command_taken && earlier_finished && request_ready && !bank_there;
+
+  // ---- Words that come back.
+  logic word_depthwise, word_fill_ends, word_first_tap, word_transposed;
+  logic [TILE_BITS-1:0] word_tile;
+  logic [INDEX_BITS-1:0] word_index;
+  logic [LANE_BITS-1:0] word_codes;
+  assign {word_depthwise, word_fill_ends, word_first_tap, word_transposed, word_tile, word_index, word_codes} = word_tag;
+
+  logic [LANES*WEIGHT_BITS-1:0] data;
+  for (genvar i = 0; i < LANES; i++) begin : g_lane
+    // A code is the lowest bits of its bytes.
+    assign data[i*WEIGHT_BITS+:WEIGHT_BITS] = LANE_BITS'(i) < word_codes ? word_data[i*CODE_BYTES*8+:WEIGHT_BITS] : '0;
+    if (WEIGHT_BITS < CODE_BYTES * 8) begin : g_rest
+      wire unused_bits = &{1'b0, word_data[i*CODE_BYTES*8+WEIGHT_BITS+:CODE_BYTES*8-WEIGHT_BITS]};
+    end
+  end
+  assign array_write_enable = word_valid && !word_depthwise;
+  assign array_write_tile = word_tile;
+  assign array_write_transposed = word_transposed;
+  assign array_write_index = word_index;
+  assign array_write_data = data;
+  assign array_filled = array_write_enable && word_fill_ends;
+  assign depthwise_write_enable = word_valid && word_depthwise;
+  assign depthwise_write_first = word_first_tap;
+  assign depthwise_write_data = data[ARRAY_COLUMNS*WEIGHT_BITS-1:0];
+  assign depthwise_filled = depthwise_write_enable && word_fill_ends;
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      array_write_bank     <= 1'b0;
+      depthwise_write_bank <= 1'b0;
+    end else begin
+      if (array_filled) array_write_bank <= !array_write_bank;
+      if (depthwise_filled) depthwise_write_bank <= !depthwise_write_bank;
+    end
+  end
+endmodule
