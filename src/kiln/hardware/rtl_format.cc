@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "kiln/hardware/rtl_constant.h"
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/tables.h"
 #include "kiln/support/check.h"
@@ -23,26 +24,6 @@ constexpr int kMostSteps = kMostCodes + 2;
 constexpr int kFormatBits = kHeaderBits + kMostCodes * kValueBits + kMostSteps * kStepBits;
 
 enum Kind : uint8_t { kInteger = 0, kFloat = 1, kPosit = 2, kTable = 3 };
-
-// A constant, grown from its lowest bits; fields are whole hexadecimal digits.
-class Digits {
- public:
-  void Append(uint64_t value, int bits) {
-    KILN_CHECK(bits % 4 == 0);
-    for (int i = 0; i < bits; i += 4) digits_.push_back("0123456789abcdef"[(value >> i) & 15]);
-  }
-  // Highest digit first, without leading zeros.
-  std::string Text() const {
-    const size_t end = digits_.find_last_not_of('0');
-    std::string text = end == std::string::npos ? "0" : digits_.substr(0, end + 1);
-    std::reverse(text.begin(), text.end());
-    return text;
-  }
-  int bits() const { return static_cast<int>(digits_.size()) * 4; }
-
- private:
-  std::string digits_;  // lowest first
-};
 
 // What the values of a format need when they stand as a significand and an exponent.
 struct Span {
@@ -108,25 +89,25 @@ uint64_t LowExponentOf(const Format& format, Kind kind) {
   return static_cast<uint64_t>(LowExponent::kZero);
 }
 
-void AppendHeader(const Format& format, Kind kind, size_t steps, Digits* digits) {
+void AppendHeader(const Format& format, Kind kind, size_t steps, RtlConstant* constant) {
   const bool fields = kind != kTable;
   const Span span = SpanOf(format);
-  digits->Append(kind, 4);
-  digits->Append(static_cast<uint64_t>(format.bits), 8);
-  digits->Append(fields && format.is_signed ? 1 : 0, 4);
-  digits->Append(fields ? static_cast<uint64_t>(format.exponent_bits) : 0, 8);
-  digits->Append(fields ? static_cast<uint64_t>(format.fraction_bits) : 0, 8);
-  digits->Append(fields ? static_cast<uint64_t>(format.bias) : 0, 16);
-  digits->Append(kind == kFloat ? static_cast<uint64_t>(format.specials) : 0, 4);
-  digits->Append(LowExponentOf(format, kind), 4);
-  digits->Append(fields && format.narrow ? 1 : 0, 4);
-  digits->Append(fields ? static_cast<uint64_t>(format.rounding) : 0, 4);
-  digits->Append(fields ? static_cast<uint64_t>(format.overflow) : 0, 4);
-  digits->Append(static_cast<uint64_t>(span.significand_bits), 8);
-  digits->Append(static_cast<uint64_t>(SignedBits(span.least_exponent, span.greatest_exponent)), 8);
-  digits->Append(static_cast<uint64_t>(IntegerBits(format, kind == kTable)), 8);
-  digits->Append(steps, 12);
-  digits->Append(0, kHeaderBits - digits->bits());
+  constant->Append(kind, 4);
+  constant->Append(static_cast<uint64_t>(format.bits), 8);
+  constant->Append(fields && format.is_signed ? 1 : 0, 4);
+  constant->Append(fields ? static_cast<uint64_t>(format.exponent_bits) : 0, 8);
+  constant->Append(fields ? static_cast<uint64_t>(format.fraction_bits) : 0, 8);
+  constant->Append(fields ? static_cast<uint64_t>(format.bias) : 0, 16);
+  constant->Append(kind == kFloat ? static_cast<uint64_t>(format.specials) : 0, 4);
+  constant->Append(LowExponentOf(format, kind), 4);
+  constant->Append(fields && format.narrow ? 1 : 0, 4);
+  constant->Append(fields ? static_cast<uint64_t>(format.rounding) : 0, 4);
+  constant->Append(fields ? static_cast<uint64_t>(format.overflow) : 0, 4);
+  constant->Append(static_cast<uint64_t>(span.significand_bits), 8);
+  constant->Append(static_cast<uint64_t>(SignedBits(span.least_exponent, span.greatest_exponent)), 8);
+  constant->Append(static_cast<uint64_t>(IntegerBits(format, kind == kTable)), 8);
+  constant->Append(steps, 12);
+  constant->Append(0, kHeaderBits - constant->bits());
 }
 
 Kind KindOf(FormatKind kind) {
@@ -143,38 +124,24 @@ Kind KindOf(FormatKind kind) {
   return kTable;
 }
 
-Digits DigitsOf(const Format& format, DescriptorStyle style) {
-  Digits digits;
+RtlConstant ConstantOf(const Format& format, DescriptorStyle style) {
+  RtlConstant constant;
   const Kind kind = style == DescriptorStyle::kTable ? kTable : KindOf(format.kind);
   if (kind != kTable) {
-    AppendHeader(format, kind, 0, &digits);
-    return digits;
+    AppendHeader(format, kind, 0, &constant);
+    return constant;
   }
   KILN_CHECK(CanBeTable(format));
   const FormatTable table(format);
   const std::vector<FormatTable::Step> steps = table.Steps();
   KILN_CHECK(!steps.empty() && steps.size() <= kMostSteps);
-  AppendHeader(format, kind, steps.size(), &digits);
-  for (const float value : table.values()) digits.Append(std::bit_cast<uint32_t>(value), kValueBits);
+  AppendHeader(format, kind, steps.size(), &constant);
+  for (const float value : table.values()) constant.Append(std::bit_cast<uint32_t>(value), kValueBits);
   for (const FormatTable::Step& step : steps) {
-    digits.Append(step.key, 32);
-    digits.Append(step.code, kStepBits - 32);
+    constant.Append(step.key, 32);
+    constant.Append(step.code, kStepBits - 32);
   }
-  return digits;
-}
-
-// A constant as an expression that may go on over lines.
-std::string Expression(const std::string& text) {
-  constexpr size_t kDigitsOfLine = 64;
-  if (text.size() <= kDigitsOfLine) return fmt::format("{}'h{}", kFormatBits, text);
-  // The first piece takes the rest of the width.
-  const size_t first = (text.size() - 1) % kDigitsOfLine + 1;
-  std::string expression =
-      fmt::format("{{\n    {}'h{}", kFormatBits - 4 * static_cast<int>(text.size() - first), text.substr(0, first));
-  for (size_t begin = first; begin < text.size(); begin += kDigitsOfLine) {
-    expression += fmt::format(",\n    {}'h{}", 4 * kDigitsOfLine, text.substr(begin, kDigitsOfLine));
-  }
-  return expression + "}";
+  return constant;
 }
 
 }  // namespace
@@ -185,7 +152,7 @@ bool CanBeTable(const Format& format) {
 }
 
 std::string FormatDescriptor(const Format& format, DescriptorStyle style) {
-  return fmt::format("{}'h{}", kFormatBits, DigitsOf(format, style).Text());
+  return ConstantOf(format, style).Literal(kFormatBits);
 }
 
 std::string FormatConstantName(const Format& format) {
@@ -205,7 +172,7 @@ std::string NamedFormatsPackage() {
   const std::vector<Format>& formats = AllFormats();
   for (const Format& format : formats) {
     text += fmt::format("  localparam format_t {} = {};\n", FormatConstantName(format),
-                        Expression(DigitsOf(format, DescriptorStyle::kFields).Text()));
+                        ConstantOf(format, DescriptorStyle::kFields).Expression(kFormatBits));
   }
   text += fmt::format(
       "\n  // By index, in the order above.\n"

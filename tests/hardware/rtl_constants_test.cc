@@ -1,5 +1,6 @@
 #include "kiln/hardware/rtl_format.h"
 
+#include <bit>
 #include <cstdint>
 #include <fstream>
 #include <sstream>
@@ -7,7 +8,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "kiln/hardware/rtl_spline.h"
 #include "kiln/numerics/format.h"
+#include "kiln/numerics/nonlinear.h"
 
 namespace kiln::hardware {
 namespace {
@@ -31,12 +34,35 @@ uint64_t Field(const std::string& descriptor, int high, int low) {
   return value;
 }
 
-TEST(RtlFormat, PackageOfNamedFormatsIsUpToDate) {
-  const std::string expected = NamedFormatsPackage();
-  const std::string made = testing::TempDir() + "kiln_named_formats_pkg.sv";
+// A package in the repository is what Kiln writes.
+void ExpectUpToDate(const std::string& path, const std::string& expected) {
+  if (ReadFile(path) == expected) return;
+  const std::string made = testing::TempDir() + path.substr(path.rfind('/') + 1);
   std::ofstream(made) << expected;
-  EXPECT_TRUE(ReadFile("rtl/arith/kiln_named_formats_pkg.sv") == expected)
-      << "rtl/arith/kiln_named_formats_pkg.sv is not what formats.def asks for; copy " << made << " there";
+  ADD_FAILURE() << path << " is out of date; copy " << made << " there";
+}
+
+TEST(RtlFormat, PackageOfNamedFormatsIsUpToDate) {
+  ExpectUpToDate("rtl/arith/kiln_named_formats_pkg.sv", NamedFormatsPackage());
+}
+
+TEST(RtlSpline, PackageOfTablesIsUpToDate) {
+  ExpectUpToDate("rtl/arith/kiln_spline_tables_pkg.sv", SplineTablesPackage());
+}
+
+// Where rows, ends and the number of segments stand.
+TEST(RtlSpline, TablesStandWhereThePackageSays) {
+  const SplineTables& tables = DefaultSplineTables();
+  const std::string literal = SplineParameters(tables);
+  const auto word = [&](int bit) { return std::bit_cast<float>(static_cast<uint32_t>(Field(literal, bit + 31, bit))); };
+  const Spline& erf = tables[SplineId::kErf];
+  constexpr int kRow = (5 * 8 + 3) * 128;  // segment 3 of spline 5
+  EXPECT_EQ(word(kRow), erf.c0[3]);
+  EXPECT_EQ(word(kRow + 32), erf.c1[3]);
+  EXPECT_EQ(word(kRow + 64), erf.c2[3]);
+  EXPECT_EQ(word(kRow + 96), erf.knots[3]);
+  EXPECT_EQ(word(11 * 8 * 128 + 5 * 32), erf.knots[7]);
+  EXPECT_EQ(Field(literal, 11 * 8 * 128 + 11 * 32 + 3, 11 * 8 * 128 + 11 * 32), 7u);
 }
 
 TEST(RtlFormat, HeaderHoldsTheFieldsOfAFloat) {
