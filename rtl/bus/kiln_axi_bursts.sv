@@ -30,8 +30,8 @@ module kiln_axi_bursts #(
       kiln_axi_pkg::PAGE_BYTES / DATA_BYTES : kiln_axi_pkg::MAX_BURST_BEATS;
   localparam int unsigned INDEX_BITS = $clog2(PAGE_BEATS);
   localparam int unsigned PAGE_LOW = OFFSET_BITS + INDEX_BITS;  // lowest bit of the page's number
-  // Beats of a run and beats up to the end of a page, in one width.
-  localparam int unsigned LENGTH_BITS = BEATS_BITS > INDEX_BITS + 1 ? BEATS_BITS : INDEX_BITS + 1;
+  // Beats of a run and beats up to the end of a page (256 at most), in one width.
+  localparam int unsigned LENGTH_BITS = BEATS_BITS > 9 ? BEATS_BITS : 9;
 
   logic                              rest_valid;  // a part of the run is still to come
   logic [ADDRESS_BITS-1:PAGE_LOW]    rest_page;

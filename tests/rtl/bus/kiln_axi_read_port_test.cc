@@ -1,6 +1,8 @@
 // kiln_axi_read_port against a plain array of bytes: every word's bytes and tag, and with the ideal memory every cycle.
+#include "Vread_port_128_20.h"
 #include "Vread_port_16_16.h"
 #include "Vread_port_64_256.h"
+#include "Vread_port_8_3000.h"
 #include "Vread_port_8_64.h"
 #include "Vread_port_netlist.h"
 #include "kiln/hardware/axi_port.h"
@@ -53,7 +55,7 @@ AxiMemory RandomMemory(const AxiTiming& timing, uint64_t seed) {
   return memory;
 }
 
-// Runs 3000 random requests and compares every word. Returns the cycles it took.
+// Runs random requests and compares every word. Returns the cycles it took.
 template <typename Model, int kDataBytes, int kMaxBytes>
 uint64_t CyclesOf(const Setting& setting) {
   AxiMemory memory = RandomMemory(setting.timing, setting.seed);
@@ -62,8 +64,9 @@ uint64_t CyclesOf(const Setting& setting) {
   Random random(setting.seed + 1);
   Source<Request> source(Stalls(setting.seed + 2, setting.request_stall, Stalls::Kind::kBursts));
   Stalls word_stalls(setting.seed + 3, setting.word_stall, Stalls::Kind::kBursts);
+  constexpr uint32_t kRequests = kMaxBytes < 1000 ? 3000 : 200;
   const bool exact = setting.timing.stall_r == 0 && setting.timing.bytes_per_cycle == 0 && setting.word_stall == 0;
-  for (uint32_t i = 0; i < 3000; ++i) {
+  for (uint32_t i = 0; i < kRequests; ++i) {
     source.Push(RandomRequest<kDataBytes, kMaxBytes>(random, setting.null_share, (i * 2654435761u) & 0xffff));
   }
   port->request_valid = 0;
@@ -183,6 +186,7 @@ TEST(AxiReadPort, TakesExactlyTheCyclesOfTheContract) {
   ExactTime<Vread_port_8_64, 8, 64>();
   ExactTime<Vread_port_16_16, 16, 16>();
   ExactTime<Vread_port_64_256, 64, 256>();
+  ExactTime<Vread_port_128_20, 128, 20>();
   ExactTime<Vread_port_netlist, 8, 64>();  // as Yosys reads it
 }
 
@@ -190,7 +194,16 @@ TEST(AxiReadPort, GivesTheSameWordsUnderStallsAndDram) {
   SameWordsUnderStalls<Vread_port_8_64, 8, 64>();
   SameWordsUnderStalls<Vread_port_16_16, 16, 16>();
   SameWordsUnderStalls<Vread_port_64_256, 64, 256>();
+  SameWordsUnderStalls<Vread_port_128_20, 128, 20>();
   SameWordsUnderStalls<Vread_port_netlist, 8, 64>();  // as Yosys reads it
+}
+
+// Up to 376 beats of 8 bytes: two or three bursts, by the limit of 256 beats and by that of 4 KiB.
+TEST(AxiReadPort, SplitsLongRequestsWithoutALostCycle) {
+  Setting setting;
+  CyclesOf<Vread_port_8_3000, 8, 3000>(setting);
+  setting.timing.StallAll(0.5);
+  CyclesOf<Vread_port_8_3000, 8, 3000>(setting);
 }
 
 // A DRAM's bandwidth is what the bus gets: requests of whole beats at half a beat a cycle take twice the beats.

@@ -1,7 +1,9 @@
 // kiln_axi_write_port against a plain array of bytes: what is in memory, when it is said to be there, and with the
 // ideal memory every cycle.
+#include "Vwrite_port_128_20.h"
 #include "Vwrite_port_16_16.h"
 #include "Vwrite_port_64_256.h"
+#include "Vwrite_port_8_3000.h"
 #include "Vwrite_port_8_64.h"
 #include "Vwrite_port_netlist.h"
 #include "kiln/hardware/axi_port.h"
@@ -45,7 +47,7 @@ Request RandomRequest(Random& random, uint64_t max_bytes, uint32_t tag) {
   return request;
 }
 
-// Writes 2500 random requests. Returns the cycles it took.
+// Writes random requests. Returns the cycles it took.
 template <typename Model, int kDataBytes, int kMaxBytes>
 uint64_t CyclesOf(const Setting& setting) {
   AxiMemory memory(kMemoryBytes, setting.timing);
@@ -53,8 +55,9 @@ uint64_t CyclesOf(const Setting& setting) {
   Simulation<Model> port(setting.seed);
   Random random(setting.seed + 1);
   Source<Request> source(Stalls(setting.seed + 2, setting.request_stall, Stalls::Kind::kBursts));
+  constexpr uint32_t kRequests = kMaxBytes < 1000 ? 2500 : 200;
   const bool exact = setting.timing.stall_aw == 0 && setting.timing.stall_w == 0 && setting.timing.bytes_per_cycle == 0;
-  for (uint32_t i = 0; i < 2500; ++i) {
+  for (uint32_t i = 0; i < kRequests; ++i) {
     source.Push(RandomRequest(random, kMaxBytes, (i * 2654435761u) & 0xffff));
   }
   port->request_valid = 0;
@@ -168,6 +171,7 @@ TEST(AxiWritePort, TakesExactlyTheCyclesOfTheContract) {
   ExactTime<Vwrite_port_8_64, 8, 64>();
   ExactTime<Vwrite_port_16_16, 16, 16>();
   ExactTime<Vwrite_port_64_256, 64, 256>();
+  ExactTime<Vwrite_port_128_20, 128, 20>();
   ExactTime<Vwrite_port_netlist, 8, 64>();  // as Yosys reads it
 }
 
@@ -175,7 +179,16 @@ TEST(AxiWritePort, WritesTheSameBytesUnderStallsAndDram) {
   SameBytesUnderStalls<Vwrite_port_8_64, 8, 64>();
   SameBytesUnderStalls<Vwrite_port_16_16, 16, 16>();
   SameBytesUnderStalls<Vwrite_port_64_256, 64, 256>();
+  SameBytesUnderStalls<Vwrite_port_128_20, 128, 20>();
   SameBytesUnderStalls<Vwrite_port_netlist, 8, 64>();  // as Yosys reads it
+}
+
+// Up to 376 beats of 8 bytes: two or three bursts, by the limit of 256 beats and by that of 4 KiB.
+TEST(AxiWritePort, SplitsLongRequestsWithoutALostCycle) {
+  Setting setting;
+  CyclesOf<Vwrite_port_8_3000, 8, 3000>(setting);
+  setting.timing.StallAll(0.5);
+  CyclesOf<Vwrite_port_8_3000, 8, 3000>(setting);
 }
 
 // Address and data are independent channels: each may be held up for long while the other goes on.
