@@ -33,10 +33,19 @@ foreach(folder IN LISTS KILN_RTL_FOLDERS)
   list(APPEND KILN_YOSYS_FOLDERS -libdir ${folder})
 endforeach()
 
+# For a look at what goes wrong: each Simulation writes its waveform, <folder of KILN_RTL_WAVES>/<test>.<number>.fst (gtkwave reads it).
+option(KILN_RTL_TRACE "RTL tests write waveforms; models compile and run several times as long" OFF)
+set(KILN_VERILATOR_TRACE $<$<BOOL:${KILN_RTL_TRACE}>:--trace-fst>)
+
 # The run-time library of all models. No sanitiser: it is not our code, and the models have none either.
 add_library(kiln_verilated STATIC ${VERILATOR_ROOT}/include/verilated.cpp ${VERILATOR_ROOT}/include/verilated_threads.cpp)
+if(KILN_RTL_TRACE)
+  target_sources(kiln_verilated PRIVATE ${VERILATOR_ROOT}/include/verilated_fst_c.cpp)
+  target_link_libraries(kiln_verilated PUBLIC ZLIB::ZLIB)
+endif()
 target_include_directories(kiln_verilated SYSTEM PUBLIC ${VERILATOR_ROOT}/include ${VERILATOR_ROOT}/include/vltstd)
-target_compile_definitions(kiln_verilated PUBLIC VERILATOR=1 VM_COVERAGE=0 VM_SC=0 VM_TRACE=0 VM_TRACE_FST=0 VM_TRACE_VCD=0)
+target_compile_definitions(kiln_verilated PUBLIC VERILATOR=1 VM_COVERAGE=0 VM_SC=0 VM_TRACE=$<BOOL:${KILN_RTL_TRACE}>
+  VM_TRACE_FST=$<BOOL:${KILN_RTL_TRACE}> VM_TRACE_VCD=0)
 target_compile_options(kiln_verilated PRIVATE -w)
 target_compile_features(kiln_verilated PUBLIC cxx_std_17)
 find_package(Threads REQUIRED)
@@ -85,13 +94,13 @@ function(kiln_rtl_model name)
     set(flags ${KILN_VERILATOR_FLAGS} --assert -DKILN_AXI_CHECKER ${ARG_PARAMETERS} ${ARG_FLAGS})
   endif()
   add_custom_command(OUTPUT ${archive}
-    COMMAND ${VERILATOR_PROGRAM} --cc -O3 --x-assign unique --x-initial unique -CFLAGS -w --Mdir ${folder} --prefix V${name}
+    COMMAND ${VERILATOR_PROGRAM} --cc -O3 --x-assign unique --x-initial unique ${KILN_VERILATOR_TRACE} -CFLAGS -w --Mdir ${folder} --prefix V${name}
       --top-module ${ARG_TOP} ${flags} ${sources}
     COMMAND sed -e "s|^[^:]*:|${archive}:|" ${folder}/V${name}__ver.d > ${folder}/depends.d
     COMMAND ${MAKE_PROGRAM} -s --no-print-directory -C ${folder} -f V${name}.mk V${name}__ALL.a
       "CXX=${CMAKE_CXX_COMPILER_LAUNCHER} ${RTL_CXX_COMPILER}" LINK=${RTL_CXX_COMPILER} OPT_FAST=-O2 OPT_SLOW=-O1 CFG_CXXFLAGS_PCH=
     DEPENDS ${sources} DEPFILE ${folder}/depends.d
-    COMMENT "Verilating ${name} (${ARG_TOP})" VERBATIM)
+    COMMENT "Verilating ${name} (${ARG_TOP})" VERBATIM COMMAND_EXPAND_LISTS)
   add_custom_target(rtl_model_${name}_archive DEPENDS ${archive})
   add_library(rtl_model_${name} INTERFACE)
   add_dependencies(rtl_model_${name} rtl_model_${name}_archive)

@@ -9,13 +9,18 @@
 
 #include <gtest/gtest.h>
 #include <verilated.h>
+#if VM_TRACE_FST
+#include <verilated_fst_c.h>
+#endif
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -39,6 +44,7 @@ class Simulation {
     if constexpr (kHasReset) {
       model_->reset = 0;
     }
+    BeginWaveform();
     model_->eval();  // the first evaluation takes the clock as it finds it: no edge
   }
   Simulation(const Simulation&) = delete;
@@ -72,12 +78,12 @@ class Simulation {
   // The rising clock edge that ends the cycle, and the falling one. Outputs are those of the next cycle, with the
   // inputs of this one; after changing inputs Settle() again.
   void Step() {
+    Record();  // the cycle with its inputs, just before the edge
     model_->clock = 1;
     model_->eval();
-    context_->timeInc(1);
+    Record();
     model_->clock = 0;
     model_->eval();
-    context_->timeInc(1);
     ++cycle_;
   }
 
@@ -99,6 +105,33 @@ class Simulation {
 
   std::unique_ptr<VerilatedContext> context_;
   std::unique_ptr<Model> model_;
+
+#if VM_TRACE_FST
+  void BeginWaveform() {
+    static int number = 0;
+    const char* folder = std::getenv("KILN_RTL_WAVES");
+    if (folder == nullptr) {
+      return;
+    }
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    waveform_ = std::make_unique<VerilatedFstC>();
+    context_->traceEverOn(true);
+    model_->trace(waveform_.get(), 99);
+    const std::string name = std::string(test->test_suite_name()) + "." + test->name() + "." + std::to_string(number++);
+    waveform_->open((std::string(folder) + "/" + name + ".fst").c_str());
+  }
+  void Record() {
+    if (waveform_ != nullptr) {
+      waveform_->dump(context_->time());
+    }
+    context_->timeInc(1);
+  }
+  std::unique_ptr<VerilatedFstC> waveform_;
+#else
+  void BeginWaveform() {}
+  void Record() { context_->timeInc(1); }
+#endif
+
   uint64_t cycle_ = 0;
 };
 
