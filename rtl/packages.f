@@ -5,3 +5,4 @@ arith/kiln_format_pkg.sv
 arith/kiln_named_formats_pkg.sv
 arith/kiln_spline_pkg.sv
 arith/kiln_spline_tables_pkg.sv
+systolic/kiln_control_pkg.sv

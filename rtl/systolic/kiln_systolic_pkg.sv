@@ -612,8 +612,8 @@ package kiln_systolic_pkg;
   // Members that an instruction has not are 0 (a program has fewer operands or passes, no window; a vector instruction
   // no tiling). Stages do not stand in the command: the command processor writes each into stage memories of the vector
   // unit as its word comes by (stage_write_t), at `slot`, which goes round through the slots of these memories:
-  // COMMAND_QUEUE_DEPTH + 3 are enough for the instruction being decoded, those in the queue, the one that runs and the
-  // one before it whose last words are still in the pipeline.
+  // instruction k has slot k modulo SLOTS, and is not decoded before instruction k - SLOTS is finished. With COMMAND_QUEUE_DEPTH
+  // + 8 slots or more that never takes time: one being decoded, those in the queue, and the few that fit the pipeline.
   localparam int SLOT_BITS = 6;  // COMMAND_QUEUE_DEPTH is at most 32
   typedef struct packed {
     logic [INDEX_BITS-1:0] number;
@@ -631,6 +631,14 @@ package kiln_systolic_pkg;
     pass_t pass2;
     pass_t pass3;
   } vector_command_t;
+
+  // Block scales of a vector program, beside its command.
+  typedef struct packed {
+    stream_scales_t operand0;
+    stream_scales_t operand1;
+    stream_scales_t operand2;
+    stream_scales_t target;
+  } vector_scales_t;
 
   // Stage `stage` of pass `pass` of the program in `slot`, or scalar stage.
   typedef struct packed {

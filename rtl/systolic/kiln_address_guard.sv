@@ -1,0 +1,22 @@
+// Between a unit and its port: a request that reaches outside the memory does not get through. `fault` is high while such a request stands
+// there; the command processor stops the machine then. Combinational; a null request (bytes = 0) always passes.
+module kiln_address_guard #(
+    parameter longint unsigned MEMORY_BYTES = 64'd1 << 30,
+    parameter int unsigned BYTES_BITS = 5,
+    localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS
+) (
+    input  logic                    unit_valid,
+    output logic                    unit_ready,
+    input  logic [ADDRESS_BITS-1:0] address,
+    input  logic [  BYTES_BITS-1:0] bytes,
+    output logic                    port_valid,
+    input  logic                    port_ready,
+    output logic                    fault
+);
+  localparam int unsigned WIDE = ADDRESS_BITS + 1;
+  logic outside;
+  assign outside = bytes != '0 && WIDE'(address) + WIDE'(bytes) > WIDE'(MEMORY_BYTES);
+  assign port_valid = unit_valid && !outside;
+  assign unit_ready = port_ready && !outside;
+  assign fault = unit_valid && outside;
+endmodule

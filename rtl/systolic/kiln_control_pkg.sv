@@ -1,0 +1,78 @@
+// What the command processor tells software: registers, error codes, performance counters (docs/rtl.md, "Control").
+package kiln_control_pkg;
+
+  // Why a machine stopped before the end of its program.
+  typedef enum logic [7:0] {
+    ERROR_NONE = 8'd0,
+    ERROR_OPCODE = 8'd1,  // unknown, or of a unit that this design point has not
+    ERROR_ORDER = 8'd2,  // a word whose tag or index is not the one that belongs there
+    ERROR_LENGTH = 8'd3,  // the header's length is not the number of words
+    ERROR_COUNT = 8'd4,  // a count that is 0 or beyond what this design point holds
+    ERROR_ADDRESS = 8'd5,  // a base address outside the memory, or a program that begins at no multiple of 16
+    ERROR_ENUMERATOR = 8'd6,  // a field with a value that means nothing
+    ERROR_PROGRAM_END = 8'd7,  // the program runs past the end of memory
+    ERROR_BUS = 8'd8,  // SLVERR or DECERR on some port
+    ERROR_RANGE = 8'd9,  // a unit was about to leave the memory
+    ERROR_WATCHDOG = 8'd10,  // no instruction finished for as many cycles as the watchdog allows
+    ERROR_STOPPED = 8'd11  // by CONTROL
+  } error_t;
+
+  // Byte addresses of the registers, 32 bits each.
+  localparam logic [11:0] IDENTITY = 12'h000;
+  localparam logic [11:0] VERSION = 12'h004;
+  localparam logic [11:0] CONTROL = 12'h008;
+  localparam logic [11:0] STATUS = 12'h00c;
+  localparam logic [11:0] INTERRUPT_ENABLE = 12'h010;
+  localparam logic [11:0] INTERRUPT_STATUS = 12'h014;
+  localparam logic [11:0] ERROR_CODE = 12'h018;
+  localparam logic [11:0] ERROR_PLACE = 12'h01c;
+  localparam logic [11:0] PROGRAM_ADDRESS = 12'h020;
+  localparam logic [11:0] PROGRAM_ADDRESS_HIGH = 12'h024;
+  localparam logic [11:0] WATCHDOG_LIMIT = 12'h028;
+  localparam logic [11:0] FINISHED = 12'h02c;
+  localparam logic [11:0] CYCLES = 12'h030;
+  localparam logic [11:0] CYCLES_HIGH = 12'h034;
+  localparam logic [11:0] COUNTERS = 12'h100;  // counter k of unit u at COUNTERS + 64 u + 8 k, high word 4 behind
+
+  localparam logic [31:0] IDENTITY_VALUE = 32'h4b494c4e;  // "KILN"
+  localparam logic [31:0] VERSION_VALUE = 32'h0001_0000;
+
+  // Bits of CONTROL and STATUS, and of the interrupt registers.
+  localparam int CONTROL_START = 0;
+  localparam int CONTROL_STOP = 1;
+  localparam int STATUS_BUSY = 0;
+  localparam int STATUS_DONE = 1;
+  localparam int STATUS_ERROR = 2;
+  localparam int INTERRUPT_DONE = 0;
+  localparam int INTERRUPT_ERROR = 1;
+
+  // Units, in the order of the cycle level's trace, and the command processor itself.
+  localparam int UNIT_INPUT_FETCH = 0;
+  localparam int UNIT_WEIGHT_FETCH = 1;
+  localparam int UNIT_WEIGHT_LOAD = 2;
+  localparam int UNIT_ARRAY = 3;
+  localparam int UNIT_DEPTHWISE = 4;
+  localparam int UNIT_PARAMETER_FETCH = 5;
+  localparam int UNIT_VECTOR = 6;
+  localparam int UNIT_COMMAND = 7;
+  localparam int UNITS = 8;
+
+  // Counters of a unit.
+  localparam int COUNTER_BUSY = 0;
+  localparam int COUNTER_STALLED = 1;  // and the next two: by cause, as docs/rtl.md lists them
+  localparam int CAUSES = 3;
+  localparam int COUNTER_READ = 4;  // bytes
+  localparam int COUNTER_WRITTEN = 5;
+  localparam int UNIT_COUNTERS = 6;
+  localparam int COUNTER_BITS = 48;
+
+  // What a unit does in a cycle.
+  localparam int BYTES_BITS = 16;
+  typedef struct packed {
+    logic busy;
+    logic [CAUSES-1:0] stalled;  // bit i: by cause i; at most one
+    logic [BYTES_BITS-1:0] bytes_read;
+    logic [BYTES_BITS-1:0] bytes_written;
+  } activity_t;
+
+endpackage

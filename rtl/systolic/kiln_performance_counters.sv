@@ -1,0 +1,57 @@
+// Counters of what the units do. Those of a cycle in which `count` is high have grown in the next one. `clear` sets all to zero.
+//   read     counter `read_counter` of unit `read_unit`, in the same cycle; 0 for one that there is not
+module kiln_performance_counters #(
+    parameter bit PERFORMANCE_COUNTERS = 1'b1  // 0: none, all read as zero
+) (
+    input  logic                                      clock,
+    input  logic                                      clear,
+    input  logic                                      count,
+    input  kiln_control_pkg::activity_t               activity_input_fetch,
+    input  kiln_control_pkg::activity_t               activity_weight_fetch,
+    input  kiln_control_pkg::activity_t               activity_weight_load,
+    input  kiln_control_pkg::activity_t               activity_array,
+    input  kiln_control_pkg::activity_t               activity_depthwise,
+    input  kiln_control_pkg::activity_t               activity_parameter_fetch,
+    input  kiln_control_pkg::activity_t               activity_vector,
+    input  kiln_control_pkg::activity_t               activity_command,
+    input  logic [                               2:0] read_unit,
+    input  logic [                               2:0] read_counter,
+    output logic [kiln_control_pkg::COUNTER_BITS-1:0] read_value
+);
+  localparam int UNITS = kiln_control_pkg::UNITS;
+  localparam int BITS = kiln_control_pkg::COUNTER_BITS;
+  localparam int BYTES_BITS = kiln_control_pkg::BYTES_BITS;
+  localparam int COUNTERS = kiln_control_pkg::UNIT_COUNTERS;
+  localparam int ACTIVITY_BITS = 1 + kiln_control_pkg::CAUSES + 2 * BYTES_BITS;
+
+  if (PERFORMANCE_COUNTERS) begin : g_counters
+    // In the order of UNIT_..., the first one lowest.
+    logic [UNITS*ACTIVITY_BITS-1:0] activities;
+    assign activities = {
+      activity_command,
+      activity_vector,
+      activity_parameter_fetch,
+      activity_depthwise,
+      activity_array,
+      activity_weight_load,
+      activity_weight_fetch,
+      activity_input_fetch
+    };
+    logic [UNITS*8*BITS-1:0] values;  // eight places a unit, those beyond UNIT_COUNTERS zero
+    for (genvar u = 0; u < UNITS; u++) begin : g_unit
+      kiln_unit_counters counters (
+          .clock,
+          .clear,
+          .count,
+          .activity(activities[u*ACTIVITY_BITS+:ACTIVITY_BITS]),
+          .values(values[u*8*BITS+:COUNTERS*BITS])
+      );
+      assign values[(u*8+COUNTERS)*BITS+:(8-COUNTERS)*BITS] = '0;
+    end
+    assign read_value = BITS'(values >> (16'({read_unit, read_counter}) * 16'(BITS)));
+  end else begin : g_no_counters
+    assign read_value = '0;
+    wire unused = &{1'b0, clock, clear, count, activity_input_fetch, activity_weight_fetch, activity_weight_load, activity_array,
+                    activity_depthwise, activity_parameter_fetch, activity_vector, activity_command, read_unit, read_counter};
+  end
+endmodule

@@ -1,0 +1,30 @@
+// Counters of one unit, in the order of kiln_control_pkg::COUNTER_..., the first one lowest. What the unit did in a cycle in which `count`
+// is high has been added in the next one; `clear` sets all to zero.
+module kiln_unit_counters (
+    input  logic                                                                       clock,
+    input  logic                                                                       clear,
+    input  logic                                                                       count,
+    input  kiln_control_pkg::activity_t                                                activity,
+    output logic [kiln_control_pkg::UNIT_COUNTERS*kiln_control_pkg::COUNTER_BITS-1:0] values
+);
+  localparam int BITS = kiln_control_pkg::COUNTER_BITS;
+  localparam int STEP_BITS = kiln_control_pkg::BYTES_BITS;
+  localparam logic [STEP_BITS-2:0] NONE = '0;
+  logic [kiln_control_pkg::UNIT_COUNTERS*STEP_BITS-1:0] steps;
+  assign steps = {
+    activity.bytes_written,
+    activity.bytes_read,
+    {NONE, activity.stalled[2]},
+    {NONE, activity.stalled[1]},
+    {NONE, activity.stalled[0]},
+    {NONE, activity.busy}
+  };
+  for (genvar k = 0; k < kiln_control_pkg::UNIT_COUNTERS; k++) begin : g_counter
+    logic [BITS-1:0] value;
+    always_ff @(posedge clock) begin
+      if (clear) value <= '0;
+      else if (count) value <= value + BITS'(steps[k*STEP_BITS+:STEP_BITS]);
+    end
+    assign values[k*BITS+:BITS] = value;
+  end
+endmodule
