@@ -11,6 +11,8 @@ module kiln_array_cluster #(
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
     parameter bit PRODUCT_ROUNDED = 1'b0,
+    parameter int unsigned BLOCK_SIZE = 0,  // 0: no block scales, and nothing of the ports for them
+    parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
     parameter int unsigned INPUT_BUFFER_WORDS = 1024,
     parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,
@@ -19,6 +21,8 @@ module kiln_array_cluster #(
     localparam int WEIGHT_BITS = kiln_format_pkg::bits(WEIGHT_FORMAT),
     localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT),
     localparam int ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT),
+    localparam int SCALE_BITS = kiln_format_pkg::bits(SCALE_FORMAT),
+    localparam int unsigned COLUMN_BITS = ARRAY_COLUMNS > 1 ? $clog2(ARRAY_COLUMNS) : 1,
     localparam int unsigned INPUT_ADDRESS_BITS = INPUT_BUFFER_WORDS > 1 ? $clog2(INPUT_BUFFER_WORDS) : 1,
     localparam int unsigned ACCUMULATION_ADDRESS_BITS = ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1,
     localparam int unsigned LONGEST = ARRAY_ROWS > ARRAY_COLUMNS ? ARRAY_ROWS : ARRAY_COLUMNS,
@@ -51,6 +55,17 @@ module kiln_array_cluster #(
     input  logic [            LONGEST*WEIGHT_BITS-1:0] weight_write_data,
     input  logic                                       weights_filled,
     output logic                                       weights_released,
+    // Block scales, from input and weight fetch: see kiln_block_scales.
+    input  logic                                       input_scale_write_enable,
+    input  logic                                       input_scale_write_bank,
+    input  logic [             INPUT_ADDRESS_BITS-1:0] input_scale_write_address,
+    input  logic                                       input_scale_write_one,
+    input  logic [                     SCALE_BITS-1:0] input_scale_write_data,
+    input  logic                                       weight_scale_write_enable,
+    input  logic                                       weight_scale_write_bank,
+    input  logic [                      TILE_BITS-1:0] weight_scale_write_tile,
+    input  logic [                    COLUMN_BITS-1:0] weight_scale_write_column,
+    input  logic [                     SCALE_BITS-1:0] weight_scale_write_data,
     // Depthwise unit.
     input  logic                                       depthwise_valid,
     input  logic                                       depthwise_bank,
@@ -100,7 +115,7 @@ module kiln_array_cluster #(
       .read_data       (weights)
   );
 
-  logic shadow_full, pass_start, load;
+  logic shadow_full, pass_start, load, load_start;
   logic [STEP_BITS-1:0] load_step;
   kiln_weight_loader #(
       .WEIGHT_BUFFER_WORDS(WEIGHT_BUFFER_WORDS),
@@ -120,6 +135,7 @@ module kiln_array_cluster #(
       .read_bank    (weight_read_bank),
       .read_tile    (weight_read_tile),
       .read_step    (weight_read_step),
+      .load_start,
       .load,
       .load_step,
       .busy         (load_busy),
@@ -205,12 +221,53 @@ module kiln_array_cluster #(
       .psums
   );
 
+  logic [ARRAY_COLUMNS*32-1:0] scales;
+  if (BLOCK_SIZE == 0) begin : g_no_scales
+    wire unused_scales = &{1'b0, input_scale_write_enable, input_scale_write_bank, input_scale_write_address,
+        input_scale_write_one, input_scale_write_data, weight_scale_write_enable, weight_scale_write_bank,
+        weight_scale_write_tile, weight_scale_write_column, weight_scale_write_data, load_start};
+    assign scales = '0;
+  end else begin : g_scales
+    kiln_block_scales #(
+        .ARRAY_ROWS(ARRAY_ROWS),
+        .ARRAY_COLUMNS(ARRAY_COLUMNS),
+        .WEIGHT_ROWS_PER_CYCLE(WEIGHT_ROWS_PER_CYCLE),
+        .INPUT_BUFFER_WORDS(INPUT_BUFFER_WORDS),
+        .WEIGHT_BUFFER_WORDS(WEIGHT_BUFFER_WORDS),
+        .SCALE_FORMAT(SCALE_FORMAT)
+    ) block_scales (
+        .clock,
+        .reset,
+        .input_write_enable (input_scale_write_enable),
+        .input_write_bank   (input_scale_write_bank),
+        .input_write_address(input_scale_write_address),
+        .input_write_one    (input_scale_write_one),
+        .input_write_data   (input_scale_write_data),
+        .weight_write_enable(weight_scale_write_enable),
+        .weight_write_bank  (weight_scale_write_bank),
+        .weight_write_tile  (weight_scale_write_tile),
+        .weight_write_column(weight_scale_write_column),
+        .weight_write_data  (weight_scale_write_data),
+        .load_start,
+        .load_bank          (weight_read_bank),
+        .load_tile          (weight_read_tile),
+        .load_blocks        (load_command.header.weight_blocks),
+        .read_enable        (input_read_enable),
+        .read_bank          (input_read_bank),
+        .read_address       (input_read_address),
+        .read_swap          (pass_start),
+        .read_blocks        (array_command.header.input_blocks),
+        .products           (scales)
+    );
+  end
+
   kiln_accumulation_buffer #(
       .ACCUMULATION_BUFFER_WORDS(ACCUMULATION_BUFFER_WORDS),
       .ACCUMULATION_BUFFER_BANKS(ACCUMULATION_BUFFER_BANKS),
       .ARRAY_COLUMNS(ARRAY_COLUMNS),
       .PSUM_FORMAT(PSUM_FORMAT),
-      .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT)
+      .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT),
+      .SCALED(BLOCK_SIZE != 0)
   ) accumulators (
       .clock,
       .reset,
@@ -219,7 +276,7 @@ module kiln_array_cluster #(
       .array_address  (accumulate_address),
       .array_overwrite(accumulate_overwrite),
       .array_psums    (psums),
-      .array_scales   ('0),
+      .array_scales   (scales),
       .depthwise_valid,
       .depthwise_bank,
       .depthwise_address,

@@ -30,6 +30,7 @@ module kiln_weight_loader #(
     output logic                                    read_bank,
     output logic [                   TILE_BITS-1:0] read_tile,
     output logic [                   STEP_BITS-1:0] read_step,
+    output logic                                    load_start,     // in cycle T
     // The array, beside the data that the weight buffer gives.
     output logic                                    load,
     output logic [                   STEP_BITS-1:0] load_step,
@@ -77,20 +78,20 @@ module kiln_weight_loader #(
   assign needs_fill = in_fill == '0 && fetch_weights;
 
   logic running;  // a load has begun in an earlier cycle
-  logic start, bank;
+  logic bank;
   logic [1:0] filled;  // banks that wait for their first load
   logic [STEP_BITS-1:0] step;
   logic filled_ready, shadow_free;
   assign filled_ready = !needs_fill || filled != '0;
   assign shadow_free = !shadow_full || pass_start;
-  assign start = command_valid && !running && filled_ready && shadow_free;
-  assign busy = running || start;
+  assign load_start = command_valid && !running && filled_ready && shadow_free;
+  assign busy = running || load_start;
   assign tile_end = busy && step == LAST_STEP;
   assign stalled_empty = command_valid && !running && !filled_ready;
   assign stalled_full = command_valid && !running && filled_ready && !shadow_free;
 
   assign read_enable = busy;
-  assign read_bank = bank ^ (start && needs_fill);  // fills alternate
+  assign read_bank = bank ^ (load_start && needs_fill);  // fills alternate
   assign read_tile = in_fill[TILE_BITS-1:0];
   assign read_step = step;
   assign command_ready = tile_end && last_tile_of_visit && last_visit;
@@ -100,7 +101,7 @@ module kiln_weight_loader #(
     load      <= busy && !reset;
     load_step <= step;
     bank      <= read_bank;
-    filled    <= filled + 2'(weights_filled) - 2'(start && needs_fill);
+    filled    <= filled + 2'(weights_filled) - 2'(load_start && needs_fill);
     if (tile_end || pass_start) shadow_full <= tile_end;
     if (busy) begin
       running <= !tile_end;

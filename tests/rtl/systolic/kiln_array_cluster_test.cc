@@ -9,6 +9,8 @@
 #include "Varray_cluster_4x4.h"
 #include "Varray_cluster_4x4_one_bank.h"
 #include "Varray_cluster_8x4.h"
+#include "Varray_cluster_e4m3.h"
+#include "Varray_cluster_scaled.h"
 #include "kiln/targets/systolic/timing.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/commands.h"
@@ -35,6 +37,12 @@ struct InputWrite {
   int bank;
   int64_t address;
   std::vector<uint8_t> data;
+  bool scaled, one;
+  uint32_t scale;
+};
+struct WeightScaleWrite {
+  int bank, tile, column;
+  uint32_t code;
 };
 struct WeightWrite {
   int bank, tile, index;
@@ -44,14 +52,14 @@ struct WeightWrite {
 struct AccumulatorRead {
   int bank;
   int64_t address;
-  int valid_columns;
-  std::vector<int32_t> sums;
+  std::vector<uint32_t> sums;  // BitsOf
 };
 
 // What happens in which cycle.
 struct Script {
   std::map<int64_t, InputWrite> input_writes;
   std::map<int64_t, WeightWrite> weight_writes;
+  std::map<int64_t, WeightScaleWrite> weight_scale_writes;
   std::map<int64_t, AccumulatorRead> reads;
   std::set<int64_t> input_filled, weights_filled, accumulation_released;
   Expected expected;
@@ -102,9 +110,9 @@ class Model {
   systolic::AccumulationBank& BankOf(int64_t block) {
     return accumulation_[static_cast<size_t>(block % config_.accumulation_buffer_banks)];
   }
-  std::vector<uint8_t> Noise(size_t count) {
-    std::vector<uint8_t> noise(count);
-    for (uint8_t& byte : noise) byte = static_cast<uint8_t>(random_());
+  std::vector<uint32_t> Noise(size_t count) {
+    std::vector<uint32_t> noise(count);
+    for (uint32_t& code : noise) code = static_cast<uint32_t>(random_());
     return noise;
   }
 
@@ -148,10 +156,22 @@ class Model {
       const size_t valid = static_cast<size_t>(ValidRows(t.instruction, config_, row_tile));
       for (int64_t py = 0; py < places_y; ++py) {
         for (int64_t px = 0; px < places_x; ++px, ++word) {
-          std::vector<uint8_t> data = Noise(lanes);
-          for (size_t i = 0; i < valid; ++i) data[i] = static_cast<uint8_t>(bank.words[word * stride + i]);
+          std::vector<uint32_t> codes = Noise(lanes);
+          for (size_t i = 0; i < valid; ++i) {
+            codes[i] = CodeAt(config_.input_format, numbers_.whole, bank.words, bank.values, word * stride + i);
+          }
           at += random_.Below(4) == 0 ? delays_() / 4 : 0;
-          script_.input_writes[at++] = {number, (group - first) * group_pitch + py * row_pitch + px, std::move(data)};
+          const int64_t address = (group - first) * group_pitch + py * row_pitch + px;
+          InputWrite write{number, address, PackLanes(codes, config_.input_format.bits), false, false, 0};
+          if (!bank.scales.empty()) {
+            write.scaled = true;
+            write.scale = EncodeFloat(config_.scale_format, bank.scales[word]);
+            if (bank.scales[word] == 1.0f && random_.Below(2) == 0) {
+              write.one = true;
+              write.scale = static_cast<uint32_t>(random_());
+            }
+          }
+          script_.input_writes[at++] = std::move(write);
         }
       }
     }
@@ -191,22 +211,30 @@ class Model {
     const auto column = static_cast<int32_t>(rest / t.geometry.rows_per_group);
     std::vector<uint8_t> memory = t.memory;
     systolic::OuterMemory outer(memory);
-    const size_t begin = bank.words.size();
+    const size_t begin = numbers_.whole ? bank.words.size() : bank.values.size(), scale_begin = bank.scales.size();
     FetchWeightTile(t.instruction, config_, numbers_, t.geometry, visit, row_tile, visit.first_column + column, outer,
                     bank);
     const int rows = ValidRows(t.instruction, config_, row_tile);
     const int columns = ValidColumns(t.instruction, config_, visit.first_column + column);
+    int64_t scales_at = *at;
+    for (int c = 0; c < columns && !bank.scales.empty(); ++c) {
+      const float scale = bank.scales[scale_begin + static_cast<size_t>(c)];
+      script_.weight_scale_writes[scales_at++] = {number, tile_in_bank, c, EncodeFloat(config_.scale_format, scale)};
+    }
     const bool transposed = random_.Below(2) == 0;
     for (int index = 0; index < (transposed ? columns : rows); ++index) {
-      std::vector<uint8_t> data = Noise(static_cast<size_t>(std::max(config_.array_rows, config_.array_columns)));
+      std::vector<uint32_t> codes = Noise(static_cast<size_t>(std::max(config_.array_rows, config_.array_columns)));
       for (int lane = 0; lane < (transposed ? rows : columns); ++lane) {
         const int r = transposed ? lane : index, c = transposed ? index : lane;
-        data[static_cast<size_t>(lane)] =
-            static_cast<uint8_t>(bank.words[begin + static_cast<size_t>(r * config_.array_columns + c)]);
+        const size_t place = begin + static_cast<size_t>(r * config_.array_columns + c);
+        codes[static_cast<size_t>(lane)] =
+            CodeAt(config_.weight_format, numbers_.whole, bank.words, bank.values, place);
       }
       *at += random_.Below(4) == 0 ? delays_() / 4 : 0;
-      script_.weight_writes[(*at)++] = {number, tile_in_bank, index, transposed, std::move(data)};
+      script_.weight_writes[(*at)++] = {number, tile_in_bank, index, transposed,
+                                        PackLanes(codes, config_.weight_format.bits)};
     }
+    *at = std::max(*at, scales_at);
   }
 
   // As WeightLoad() of cycle.cc.
@@ -301,9 +329,12 @@ class Model {
           for (int32_t x = 0; x < visit.width; ++x, at += stride) {
             const int64_t address = (int64_t{c} * tiling.tile_height + y) * tiling.tile_width + x;
             const int valid = ValidColumns(block.instruction->instruction, config_, visit.first_column + c);
-            const auto begin = bank.sums.begin() + static_cast<int64_t>(at);
-            reads.push_back({static_cast<int>(block.number % config_.accumulation_buffer_banks), address, valid,
-                             std::vector<int32_t>(begin, begin + valid)});
+            AccumulatorRead read{static_cast<int>(block.number % config_.accumulation_buffer_banks), address, {}};
+            for (size_t i = at; i < at + static_cast<size_t>(valid); ++i) {
+              read.sums.push_back(numbers_.whole_accumulation ? static_cast<uint32_t>(bank.sums[i])
+                                                              : BitsOf(bank.values[i]));
+            }
+            reads.push_back(std::move(read));
           }
         }
       }
@@ -347,6 +378,7 @@ void Drive(const Config& config, const std::vector<TestInstruction>& instruction
   rtl->load_command_valid = rtl->array_command_valid = 0;
   rtl->input_write_enable = rtl->weight_write_enable = rtl->accumulation_read_enable = 0;
   rtl->input_filled = rtl->weights_filled = rtl->accumulation_released = rtl->depthwise_valid = 0;
+  rtl->input_scale_write_enable = rtl->weight_scale_write_enable = 0;
   rtl.Reset();
   Commands loads, passes;
   uint64_t number = 0;
@@ -373,6 +405,21 @@ void Drive(const Config& config, const std::vector<TestInstruction>& instruction
       rtl->input_write_address = static_cast<uint8_t>(input->second.address);
       SetBytes(rtl->input_write_data, input->second.data);
     }
+    rtl->input_scale_write_enable = rtl->input_write_enable && input->second.scaled;
+    if (rtl->input_scale_write_enable) {
+      rtl->input_scale_write_bank = static_cast<uint8_t>(input->second.bank);
+      rtl->input_scale_write_address = static_cast<uint8_t>(input->second.address);
+      rtl->input_scale_write_one = input->second.one;
+      rtl->input_scale_write_data = static_cast<uint8_t>(input->second.scale);
+    }
+    const auto weight_scale = script.weight_scale_writes.find(cycle);
+    rtl->weight_scale_write_enable = weight_scale != script.weight_scale_writes.end();
+    if (rtl->weight_scale_write_enable) {
+      rtl->weight_scale_write_bank = static_cast<uint8_t>(weight_scale->second.bank);
+      rtl->weight_scale_write_tile = static_cast<uint8_t>(weight_scale->second.tile);
+      rtl->weight_scale_write_column = static_cast<uint8_t>(weight_scale->second.column);
+      rtl->weight_scale_write_data = static_cast<uint8_t>(weight_scale->second.code);
+    }
     const auto weight = script.weight_writes.find(cycle);
     rtl->weight_write_enable = weight != script.weight_writes.end();
     if (rtl->weight_write_enable) {
@@ -391,10 +438,12 @@ void Drive(const Config& config, const std::vector<TestInstruction>& instruction
     rtl.Settle();
 
     if (reading != nullptr) {
-      std::vector<int32_t> sums(static_cast<size_t>(config.array_columns));
-      const std::vector<uint8_t> bytes = GetBytes(rtl->accumulation_read_data, sums.size() * 4);
-      std::memcpy(sums.data(), bytes.data(), bytes.size());
-      sums.resize(static_cast<size_t>(reading->valid_columns));
+      const Format& format = config.accumulation_format;
+      const size_t lanes = static_cast<size_t>(config.array_columns);
+      const size_t port_bytes = (lanes * static_cast<size_t>(format.bits) + 7) / 8;
+      std::vector<uint32_t> sums = UnpackLanes(GetBytes(rtl->accumulation_read_data, port_bytes), format.bits, lanes);
+      sums.resize(reading->sums.size());
+      for (uint32_t& sum : sums) sum = BitsOf(format, sum);
       EXPECT_EQ(sums, reading->sums) << "bank " << reading->bank << ", word " << reading->address << ", cycle "
                                      << cycle;
     }
@@ -467,6 +516,30 @@ TEST(ArrayCluster, FollowsTheCycleLevel) {
     FollowsTheCycleLevel<Varray_cluster_4x4>(Sides(4, 4, 1, 2), seed);
     FollowsTheCycleLevel<Varray_cluster_4x4_one_bank>(Sides(4, 4, 4, 1), seed);
     FollowsTheCycleLevel<Varray_cluster_8x4>(Sides(8, 4, 2, 2), seed);
+  }
+}
+
+TEST(ArrayCluster, FollowsTheCycleLevelInRoundedSums) {
+  Config config = Sides(4, 4, 1, 2);
+  config.input_format = *FindFormat("e4m3");
+  config.weight_format = *FindFormat("posit8_1");
+  config.psum_format = *FindFormat("bf16");
+  config.accumulation_format = *FindFormat("fp32");
+  for (uint64_t seed = 1; seed <= 12 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    FollowsTheCycleLevel<Varray_cluster_e4m3>(config, seed);
+  }
+}
+
+TEST(ArrayCluster, FollowsTheCycleLevelUnderBlockScales) {
+  Config config = Sides(4, 4, 2, 2);
+  config.input_format = *FindFormat("int8");
+  config.weight_format = *FindFormat("int4");
+  config.accumulation_format = *FindFormat("fp32");
+  config.block_size = 8;
+  for (uint64_t seed = 1; seed <= 24 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    FollowsTheCycleLevel<Varray_cluster_scaled>(config, seed);
   }
 }
 

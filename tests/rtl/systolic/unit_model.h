@@ -5,12 +5,16 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "kiln/hardware/event_kernel.h"
+#include "kiln/numerics/codec.h"
+#include "kiln/numerics/format.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/systolic/config.h"
 #include "kiln/targets/systolic/cycle_data.h"
@@ -28,6 +32,38 @@ struct TestInstruction {
   int64_t first_block = 0;
   int64_t load_at = 0, array_at = 0;
 };
+
+// The code of element `at` of a bank of the cycle level, which holds numbers.
+inline uint32_t CodeAt(const Format& format, bool whole, const std::vector<int16_t>& words,
+                       const std::vector<float>& values, size_t at) {
+  if (!whole) return EncodeFloat(format, values[at]);
+  if (!format.is_integer()) return EncodeFloat(format, words[at]);
+  return static_cast<uint32_t>(words[at]) & CodeMask(format);
+}
+
+// Lanes of `bits` bits each as the bytes of a port, and back.
+inline std::vector<uint8_t> PackLanes(const std::vector<uint32_t>& codes, int bits) {
+  std::vector<uint8_t> bytes((codes.size() * static_cast<size_t>(bits) + 7) / 8);
+  for (size_t i = 0; i < codes.size() * static_cast<size_t>(bits); ++i) {
+    const uint32_t bit = codes[i / static_cast<size_t>(bits)] >> i % static_cast<size_t>(bits) & 1;
+    bytes[i / 8] = static_cast<uint8_t>(bytes[i / 8] | bit << i % 8);
+  }
+  return bytes;
+}
+inline std::vector<uint32_t> UnpackLanes(const std::vector<uint8_t>& bytes, int bits, size_t lanes) {
+  std::vector<uint32_t> codes(lanes);
+  for (size_t i = 0; i < lanes * static_cast<size_t>(bits); ++i) {
+    codes[i / static_cast<size_t>(bits)] |= static_cast<uint32_t>(bytes[i / 8] >> i % 8 & 1)
+                                            << i % static_cast<size_t>(bits);
+  }
+  return codes;
+}
+
+// A number as bits that are equal where numbers are: every NaN is one.
+inline uint32_t BitsOf(float value) { return std::isnan(value) ? 0x7fc00000u : std::bit_cast<uint32_t>(value); }
+inline uint32_t BitsOf(const Format& format, uint32_t code) {
+  return format.is_integer() ? static_cast<uint32_t>(SignedCode(format, code)) : BitsOf(DecodeFloat(format, code));
+}
 
 // Levels that the RTL must show in exactly these cycles.
 class Expected {
