@@ -7,6 +7,7 @@
 #include "Vdepthwise_cluster_2x4.h"
 #include "Vdepthwise_cluster_4x9.h"
 #include "Vdepthwise_cluster_8x1.h"
+#include "Vdepthwise_cluster_e4m3.h"
 #include "kiln/targets/systolic/timing.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/commands.h"
@@ -35,7 +36,7 @@ struct WeightWrite {
 struct Accumulation {
   int bank;
   int64_t address;
-  std::vector<int32_t> sums;
+  std::vector<uint32_t> sums;  // BitsOf
 };
 
 struct Script {
@@ -77,11 +78,14 @@ class Model {
  private:
   int64_t Pause() { return random_.Below(2) == 0 ? 0 : random_.Between(0, longest_); }
   void Stalled(const char* port, int64_t since) { script_.expected.Level(port, since, simulator_.now()); }
-  std::vector<uint8_t> Lanes(const std::vector<int16_t>& words, size_t word) const {
-    const size_t lanes = static_cast<size_t>(config_.array_columns);
-    std::vector<uint8_t> codes(lanes);
-    for (size_t i = 0; i < lanes; ++i) codes[i] = static_cast<uint8_t>(words[word * lanes + i]);
-    return codes;
+  // The lanes of a word as the port's bytes.
+  std::vector<uint8_t> Lanes(const Format& format, const std::vector<int16_t>& words, const std::vector<float>& values,
+                             size_t word) const {
+    std::vector<uint32_t> codes(static_cast<size_t>(config_.array_columns));
+    for (size_t i = 0; i < codes.size(); ++i) {
+      codes[i] = CodeAt(format, numbers_.whole, words, values, word * codes.size() + i);
+    }
+    return PackLanes(codes, format.bits);
   }
 
   Process InputFetch() {
@@ -102,7 +106,8 @@ class Model {
         for (int64_t py = 0; py < places_y; ++py) {
           for (int64_t px = 0; px < places_x; ++px, ++word) {
             at += random_.Below(4) == 0 ? Pause() / 4 : 0;
-            script_.input_writes[at++] = {static_cast<int>(k & 1), py * row_pitch + px, Lanes(bank.words, word)};
+            script_.input_writes[at++] = {static_cast<int>(k & 1), py * row_pitch + px,
+                                          Lanes(config_.input_format, bank.words, bank.values, word)};
           }
         }
         co_await simulator_.Delay(at + Pause() - simulator_.now());
@@ -125,8 +130,9 @@ class Model {
         int64_t at = simulator_.now();
         for (int32_t tap = 0; tap < t.instruction.convolution.taps(); ++tap) {
           at += random_.Below(4) == 0 ? Pause() / 4 : 0;
-          script_.weight_writes[at++] = {static_cast<int>(k & 1), tap == 0,
-                                         Lanes(bank.words, static_cast<size_t>(tap))};
+          script_.weight_writes[at++] = {
+              static_cast<int>(k & 1), tap == 0,
+              Lanes(config_.weight_format, bank.words, bank.values, static_cast<size_t>(tap))};
         }
         co_await simulator_.Delay(at + Pause() - simulator_.now());
         script_.weights_filled.insert(simulator_.now() - 1);
@@ -174,9 +180,13 @@ class Model {
     const int64_t stride = systolic::ArrayWeights(2, config_.array_columns).columns;
     for (int32_t pixel = 0; pixel < visit.pixels(); ++pixel) {
       const int64_t at = simulator_.now() + (pixel + 1) * steps - 1 + config_.array_columns;
-      const auto sums = bank.sums.begin() + pixel * stride;
+      std::vector<uint32_t> sums;
+      for (size_t i = static_cast<size_t>(pixel * stride); sums.size() < static_cast<size_t>(config_.array_columns);
+           ++i) {
+        sums.push_back(numbers_.whole_accumulation ? static_cast<uint32_t>(bank.sums[i]) : BitsOf(bank.values[i]));
+      }
       const int64_t address = pixel / visit.width * t.instruction.tiling.tile_width + pixel % visit.width;
-      script_.accumulations[at] = {number, address, std::vector<int32_t>(sums, sums + config_.array_columns)};
+      script_.accumulations[at] = {number, address, std::move(sums)};
       script_.expected.Pulse("accumulate_valid", at - 1);
     }
   }
@@ -241,9 +251,14 @@ void Drive(const Config& config, const std::vector<TestInstruction>& instruction
     rtl.Settle();
 
     if (adding != nullptr) {
-      std::vector<int32_t> sums(static_cast<size_t>(config.array_columns));
-      const std::vector<uint8_t> bytes = GetBytes(rtl->accumulate_psums, sums.size() * 4);
-      std::memcpy(sums.data(), bytes.data(), bytes.size());
+      const Format& format = config.psum_format;
+      const size_t lanes = static_cast<size_t>(config.array_columns);
+      const size_t port_bytes = (lanes * static_cast<size_t>(format.bits) + 7) / 8;
+      std::vector<uint32_t> sums = UnpackLanes(GetBytes(rtl->accumulate_psums, port_bytes), format.bits, lanes);
+      for (uint32_t& sum : sums) {
+        sum = BitsOf(format, sum);
+        if (sum == 0x80000000 && !format.is_integer()) sum = 0;  // what an accumulation of 0 - 0 is
+      }
       EXPECT_EQ(sums, adding->sums) << "word " << adding->address << ", cycle " << cycle;
     }
     const auto following = script.accumulations.find(cycle + 1);
@@ -287,8 +302,7 @@ std::vector<TestInstruction> RandomInstructions(const Config& config, int count,
 }
 
 template <typename Rtl>
-void FollowsTheCycleLevel(int columns, int multipliers, int banks, uint64_t seed) {
-  Config config;
+void FollowsTheCycleLevel(int columns, int multipliers, int banks, uint64_t seed, Config config = {}) {
   config.array_rows = 4;
   config.array_columns = columns;
   config.depthwise_multipliers = multipliers;
@@ -310,6 +324,18 @@ TEST(DepthwiseCluster, FollowsTheCycleLevel) {
     FollowsTheCycleLevel<Vdepthwise_cluster_4x9>(4, 9, 2, seed);
     FollowsTheCycleLevel<Vdepthwise_cluster_2x4>(2, 4, 1, seed);
     FollowsTheCycleLevel<Vdepthwise_cluster_8x1>(8, 1, 2, seed);
+  }
+}
+
+TEST(DepthwiseCluster, FollowsTheCycleLevelInRoundedSums) {
+  Config config;
+  config.input_format = *FindFormat("e4m3");
+  config.weight_format = *FindFormat("posit8_1");
+  config.psum_format = *FindFormat("bf16");
+  config.accumulation_format = *FindFormat("fp32");
+  for (uint64_t seed = 1; seed <= 20 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    FollowsTheCycleLevel<Vdepthwise_cluster_e4m3>(4, 3, 2, seed, config);
   }
 }
 
