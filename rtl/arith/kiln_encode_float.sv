@@ -30,9 +30,9 @@ module kiln_encode_float #(
   localparam logic [MAGNITUDE_BITS-1:0] GREATEST = MAGNITUDE_BITS'(kiln_format_pkg::greatest_fields(FORMAT));
   localparam logic [BITS-1:0] SIGN = SIGNED ? BITS'(1) << (BITS - 1) : '0;
   localparam logic [BITS-1:0] NAN = BITS'(kiln_format_pkg::nan_fields(FORMAT));
-  // Every number beyond the greatest one, and infinity, before a sign.
-  localparam logic [BITS-1:0] OVERFLOWED = SATURATES ? BITS'(GREATEST) :
-      SPECIALS == kiln_format_pkg::SPECIALS_IEEE ? BITS'(GREATEST + 1'b1) : NAN;
+  // What stands for every number beyond the greatest one, and for infinity, before a sign; a NaN takes none.
+  localparam bit OVERFLOWS_TO_NAN = !SATURATES && SPECIALS != kiln_format_pkg::SPECIALS_IEEE;
+  localparam logic [BITS-1:0] OVERFLOWED = BITS'(SATURATES ? GREATEST : GREATEST + 1'b1);
 
   // Exponents: of the least normal number, and one that is above all.
   localparam int LEAST = LOW == kiln_format_pkg::LOW_NORMAL ? -BIAS : 1 - BIAS;
@@ -49,18 +49,19 @@ module kiln_encode_float #(
   localparam int PLACE_BITS = $clog2(WIDTH + 1);
 
   logic signed [RANGE_BITS-1:0] wide_exponent, steps_above, steps_below;
-  logic low, zero, beyond, up;
+  logic low, least, beyond, up;
   logic [PLACE_BITS-1:0] places;
   logic [WIDTH-1:0] wide, shifted;
   logic [KEPT_BITS-1:0] kept;
   logic [REST_BITS-1:0] rest;
   logic [MAGNITUDE_BITS-1:0] cut, magnitude;
 
-  assign zero = significand == '0;
   assign wide_exponent = RANGE_BITS'(exponent);
   assign steps_above = wide_exponent - LEAST_EXPONENT;
   assign steps_below = -steps_above;
   assign low = steps_above < 0;
+  // Code 0: zero, or the least number of a format that has no zero.
+  assign least = significand == '0 || (LOW == kiln_format_pkg::LOW_NORMAL && low);
 
   // Below the least normal number the last place stays where it is.
   assign wide = WIDTH'(significand) << (WIDTH - SIGNIFICAND_BITS);
@@ -104,16 +105,17 @@ module kiln_encode_float #(
   logic held;
   assign held = !infinite && (ROUNDING == kiln_format_pkg::ROUND_TOWARD_ZERO ||
       (ROUNDING == kiln_format_pkg::ROUND_DOWN && !negative));
-  assign beyond = infinite || (!zero && (wide_exponent > MOST_EXPONENT || magnitude > GREATEST));
+  assign beyond = infinite || (!least && (wide_exponent > MOST_EXPONENT || magnitude > GREATEST));
 
   logic [BITS-1:0] unsigned_code;
   always_comb begin
     if (beyond) unsigned_code = held ? BITS'(GREATEST) : OVERFLOWED;
-    else if (zero || (LOW == kiln_format_pkg::LOW_NORMAL && low)) unsigned_code = '0;
+    else if (least) unsigned_code = '0;
     else unsigned_code = BITS'(magnitude);
 
     if (nan) code = NAN;
     else if (negative && !SIGNED) code = '0;
+    else if (beyond && !held && OVERFLOWS_TO_NAN) code = NAN;
     else if (!negative || (SPECIALS == kiln_format_pkg::SPECIALS_FNUZ && unsigned_code == '0)) code = unsigned_code;
     else code = unsigned_code | SIGN;
   end

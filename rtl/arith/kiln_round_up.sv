@@ -15,7 +15,7 @@ module kiln_round_up #(
   logic half, below, unused_inputs;
   assign half = rest[REST_BITS-1];
   assign below = |rest[REST_BITS-2:0];
-  assign unused_inputs = &{1'b0, negative, odd, random};
+  assign unused_inputs = &{1'b0, negative, odd, random, half, below};
 
   if (ROUNDING == kiln_format_pkg::ROUND_NEAREST_EVEN) begin : g_nearest_even
     assign up = half && (below || odd);

@@ -161,34 +161,42 @@ std::string FormatConstantName(const Format& format) {
   return name;
 }
 
-std::string NamedFormatsPackage() {
-  std::string text =
-      "// The named number formats. Written by kiln::hardware::NamedFormatsPackage (src/kiln/hardware/rtl_format.h) "
-      "from\n"
-      "// src/kiln/numerics/formats.def; a test compares.\n"
-      "package kiln_named_formats_pkg;\n\n"
-      "  // kiln_format_pkg::format_t, written out: Yosys knows no types of other packages inside a package.\n";
-  text += fmt::format("  typedef logic [{}:0] format_t;\n\n", kFormatBits - 1);
-  const std::vector<Format>& formats = AllFormats();
-  for (const Format& format : formats) {
-    text += fmt::format("  localparam format_t {} = {};\n", FormatConstantName(format),
-                        ConstantOf(format, DescriptorStyle::kFields).Expression(kFormatBits));
+std::string FormatsPackage(const std::string& package, const std::string& comment,
+                           const std::vector<FormatConstant>& constants) {
+  std::string text = fmt::format(
+      "{}package {};\n\n"
+      "  // kiln_format_pkg::format_t, written out: Yosys knows no types of other packages inside a package.\n"
+      "  typedef logic [{}:0] format_t;\n\n",
+      comment, package, kFormatBits - 1);
+  for (const FormatConstant& constant : constants) {
+    text += fmt::format("  localparam format_t {} = {};\n", constant.name,
+                        ConstantOf(constant.format, constant.style).Expression(kFormatBits));
   }
   text += fmt::format(
       "\n  // By index, in the order above.\n"
       "  localparam int COUNT = {};\n"
       "  function automatic format_t format_of(input int index);\n"
       "    case (index)\n",
-      formats.size());
-  for (size_t i = 0; i < formats.size(); ++i) {
-    text += fmt::format("      {}: format_of = {};\n", i, FormatConstantName(formats[i]));
+      constants.size());
+  for (size_t i = 0; i < constants.size(); ++i) {
+    text += fmt::format("      {}: format_of = {};\n", i, constants[i].name);
   }
-  text +=
-      "      default: format_of = FP32;\n"
-      "    endcase\n"
-      "  endfunction\n\n"
-      "endpackage\n";
-  return text;
+  return text + fmt::format(
+                    "      default: format_of = {};\n"
+                    "    endcase\n"
+                    "  endfunction\n\n"
+                    "endpackage\n",
+                    constants.front().name);
+}
+
+std::string NamedFormatsPackage() {
+  std::vector<FormatConstant> constants;
+  for (const Format& format : AllFormats()) constants.push_back({.name = FormatConstantName(format), .format = format});
+  return FormatsPackage("kiln_named_formats_pkg",
+                        "// The named number formats. Written by kiln::hardware::NamedFormatsPackage "
+                        "(src/kiln/hardware/rtl_format.h) from\n"
+                        "// src/kiln/numerics/formats.def; a test compares.\n",
+                        constants);
 }
 
 }  // namespace kiln::hardware

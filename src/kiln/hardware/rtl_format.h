@@ -4,6 +4,7 @@
 #define KILN_HARDWARE_RTL_FORMAT_H_
 
 #include <string>
+#include <vector>
 
 #include "kiln/numerics/format.h"
 
@@ -19,9 +20,19 @@ std::string FormatDescriptor(const Format& format, DescriptorStyle style = Descr
 // Whether a format can be a table.
 bool CanBeTable(const Format& format);
 
-// The name of a named format's constant in kiln_named_formats_pkg: "INT8", "POSIT8_1".
+// A name of the language for a format's constant: "INT8", "E4M3_TOWARD_ZERO".
 std::string FormatConstantName(const Format& format);
-// The text of rtl/arith/kiln_named_formats_pkg.sv: a constant for every format of AllFormats(), and all by index.
+
+// A package of formats: a constant for each, and format_of(index), all by index.
+struct FormatConstant {
+  std::string name;
+  Format format;
+  DescriptorStyle style = DescriptorStyle::kFields;
+};
+//   comment    lines of the file's head, each with its "// "
+std::string FormatsPackage(const std::string& package, const std::string& comment,
+                           const std::vector<FormatConstant>& constants);
+// The text of rtl/arith/kiln_named_formats_pkg.sv: AllFormats() in order.
 std::string NamedFormatsPackage();
 
 }  // namespace kiln::hardware
