@@ -215,18 +215,33 @@ uint32_t FormatTable::Encode(float value, uint32_t random) const {
   return EncodeFloat(format_, value, random);
 }
 
+// Members stand in locals, since codes of one byte could alias them for all the compiler knows.
+template <typename Code>
+void FormatTable::EncodeByBuckets(const float* values, int64_t count, int unused, Code* codes) const {
+  const Bucket* const buckets = buckets_.data();
+  const int shift = bucket_shift_;
+  for (int64_t i = 0; i < count; ++i) {
+    const uint32_t key = KeyOf(std::bit_cast<uint32_t>(values[i]));
+    const Bucket bucket = buckets[key >> shift];
+    const uint32_t both = bucket.below | uint32_t{bucket.above} << 16;  // no branch, which noise would mislead
+    const uint32_t code = both >> (key >= bucket.threshold ? 16 : 0) & 0xffff;
+    codes[i] = static_cast<Code>(static_cast<int32_t>(code << unused) >> unused);
+  }
+}
+
 template <typename Code>
 void FormatTable::EncodeAs(const float* values, int64_t count, Code* codes, uint64_t seed) const {
   const bool extend = format_.is_integer() && format_.is_signed && format_.bits < 32;
+  const int unused = extend ? 32 - format_.bits : 0;
   const auto store = [&](int64_t i, uint32_t code) {
-    if (extend) code = static_cast<uint32_t>(static_cast<int32_t>(code << (32 - format_.bits)) >> (32 - format_.bits));
-    codes[i] = static_cast<Code>(code);
+    codes[i] = static_cast<Code>(static_cast<int32_t>(code << unused) >> unused);
   };
   switch (encoder_) {
     case Encoder::kFloat:
       for (int64_t i = 0; i < count; ++i) store(i, EncodeByArithmetic(values[i]));
       return;
     case Encoder::kSteps:
+      if (!buckets_.empty()) return EncodeByBuckets(values, count, unused, codes);
       for (int64_t i = 0; i < count; ++i) store(i, EncodeBySteps(values[i]));
       return;
     default:

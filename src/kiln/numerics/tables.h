@@ -36,8 +36,8 @@ class FormatTable {
 
   // Where the code of an fp32 number changes, for monotone formats of at most 16 bits whose fields are not those of a
   // wider IEEE 754 format; else empty. Step i holds the code of all numbers whose keys reach from its key to the next
-  // step's. The key of a number with bits b is ~b when its sign bit is set and b | 0x80000000 when it is not; NaNs stand
-  // at both ends. The first key is 0.
+  // step's. The key of a number with bits b is ~b when its sign bit is set and b | 0x80000000 when it is not; NaNs
+  // stand at both ends. The first key is 0.
   struct Step {
     uint32_t key, code;
   };
@@ -63,6 +63,9 @@ class FormatTable {
   uint32_t EncodeBySteps(float value) const;
   uint32_t EncodeByArithmetic(float value) const;
   void RoundByArithmetic(float* values, int64_t count) const;
+  // `unused`: bits above an integer's sign, which repeat it; else 0.
+  template <typename Code>
+  void EncodeByBuckets(const float* values, int64_t count, int unused, Code* codes) const;
   template <typename Code>
   void EncodeAs(const float* values, int64_t count, Code* codes, uint64_t seed) const;
   template <typename Code>
