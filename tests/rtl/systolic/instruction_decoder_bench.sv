@@ -1,0 +1,429 @@
+// kiln_instruction_decoder with every member of its sections by number, sign extended to 64 bits: the numbers are those of
+// kiln_instruction_decoder_test.cc, where each member has its counterpart in C++.
+module instruction_decoder_bench (
+    input  logic         clock,
+    input  logic         reset,
+    input  logic         clear,
+    input  logic         word_valid,
+    output logic         word_ready,
+    input  logic [127:0] word,
+    output logic         begins,
+    output logic         complete,
+    input  logic         next,
+    output logic         error,
+    output logic [  7:0] error_code,
+    output logic [ 15:0] place,
+    input  logic [  9:0] member,
+    output logic [ 63:0] value,
+    output logic         stage_valid,
+    output logic [  1:0] stage_pass,
+    output logic         stage_scalar,
+    output logic [  3:0] stage_number,
+    input  logic [  2:0] stage_member,
+    output logic [ 63:0] stage_value
+);
+  kiln_control_pkg::error_t code;
+  assign error_code = code;
+  kiln_systolic_pkg::header_t header;
+  kiln_systolic_pkg::tiling_t tiling;
+  kiln_systolic_pkg::reduction_t reduction;
+  kiln_systolic_pkg::region_t region;
+  kiln_systolic_pkg::input_t image;
+  kiln_systolic_pkg::input_scales_t input_scales;
+  kiln_systolic_pkg::weights_t weights;
+  kiln_systolic_pkg::weight_scales_t weight_scales;
+  kiln_systolic_pkg::parameters_t parameters;
+  kiln_systolic_pkg::vector_t loops;
+  kiln_systolic_pkg::window_t window;
+  kiln_systolic_pkg::stream_t operand0;
+  kiln_systolic_pkg::stream_t operand1;
+  kiln_systolic_pkg::stream_t operand2;
+  kiln_systolic_pkg::stream_t target;
+  kiln_systolic_pkg::stream_scales_t operand0_scales;
+  kiln_systolic_pkg::stream_scales_t operand1_scales;
+  kiln_systolic_pkg::stream_scales_t operand2_scales;
+  kiln_systolic_pkg::stream_scales_t target_scales;
+  kiln_systolic_pkg::pass_t pass0;
+  kiln_systolic_pkg::pass_t pass1;
+  kiln_systolic_pkg::pass_t pass2;
+  kiln_systolic_pkg::pass_t pass3;
+  kiln_systolic_pkg::stage_t stage;
+  kiln_instruction_decoder #(
+      .ARRAY_ROWS(8),
+      .ARRAY_COLUMNS(8),
+      .INPUT_BUFFER_WORDS(256),
+      .WEIGHT_BUFFER_WORDS(192),
+      .ACCUMULATION_BUFFER_WORDS(64),
+      .DEPTHWISE_MULTIPLIERS(9),
+      .DEPTHWISE_BUFFER_WORDS(256),
+      .VECTOR_STAGES(12),
+      .VECTOR_ROWS_IN_FLIGHT(8),
+      .BLOCK_SIZE(8),
+      .MEMORY_BYTES(64'd1 << 30)
+  ) decoder (
+      .clock,
+      .reset,
+      .clear,
+      .word_valid,
+      .word_ready,
+      .word,
+      .begins,
+      .complete,
+      .next,
+      .error,
+      .error_code(code),
+      .place,
+      .header,
+      .tiling,
+      .reduction,
+      .region,
+      .image,
+      .input_scales,
+      .weights,
+      .weight_scales,
+      .parameters,
+      .loops,
+      .window,
+      .operand0,
+      .operand1,
+      .operand2,
+      .target,
+      .operand0_scales,
+      .operand1_scales,
+      .operand2_scales,
+      .target_scales,
+      .pass0,
+      .pass1,
+      .pass2,
+      .pass3,
+      .stage_valid,
+      .stage_pass,
+      .stage_scalar,
+      .stage_number,
+      .stage
+  );
+  always_comb begin
+    case (member)
+      // header
+      0: value = 64'(header.opcode);
+      1: value = 64'(header.after_previous);
+      2: value = 64'(header.window);
+      3: value = 64'(header.input_blocks);
+      4: value = 64'(header.weight_blocks);
+      5: value = 64'(header.operand_blocks);
+      6: value = 64'(header.output_blocks);
+      7: value = 64'(header.operands);
+      8: value = 64'(header.passes);
+      9: value = 64'(header.length);
+      10: value = 64'(header.kernel);
+      // tiling
+      11: value = 64'(tiling.batch);
+      12: value = 64'(tiling.tiles_y);
+      13: value = 64'(tiling.tiles_x);
+      14: value = 64'(tiling.blocks);
+      15: value = 64'(tiling.order);
+      16: value = 64'(tiling.packing);
+      17: value = 64'(tiling.inputs_resident);
+      18: value = 64'(tiling.weights_resident);
+      19: value = 64'(tiling.parameters_by_batch);
+      20: value = 64'(tiling.tile_height);
+      21: value = 64'(tiling.tile_width);
+      22: value = 64'(tiling.last_tile_height);
+      23: value = 64'(tiling.last_tile_width);
+      24: value = 64'(tiling.columns_per_block);
+      25: value = 64'(tiling.last_block_columns);
+      26: value = 64'(tiling.last_tile_columns);
+      27: value = 64'(tiling.tile_pixels);
+      28: value = 64'(tiling.visits);
+      // reduction
+      29: value = 64'(reduction.groups_per_bank);
+      30: value = 64'(reduction.groups);
+      31: value = 64'(reduction.fills);
+      32: value = 64'(reduction.last_fill_groups);
+      33: value = 64'(reduction.last_group_rows);
+      34: value = 64'(reduction.weight_tiles_per_bank);
+      35: value = 64'(reduction.kernel_y);
+      36: value = 64'(reduction.kernel_x);
+      37: value = 64'(reduction.rows_per_group);
+      // region
+      38: value = 64'(region.places_y);
+      39: value = 64'(region.places_x);
+      40: value = 64'(region.last_places_y);
+      41: value = 64'(region.last_places_x);
+      42: value = 64'(region.compact_y);
+      43: value = 64'(region.compact_x);
+      44: value = 64'(region.row_pitch);
+      45: value = 64'(region.group_pitch);
+      46: value = 64'(region.output_row_step);
+      47: value = 64'(region.output_column_step);
+      48: value = 64'(region.tap_row_step);
+      49: value = 64'(region.tap_column_step);
+      50: value = 64'(region.tap_steps);
+      // image
+      51: value = 64'(image.base);
+      52: value = 64'(image.batch_stride);
+      53: value = 64'(image.pad_code);
+      54: value = 64'(image.row_stride);
+      55: value = 64'(image.column_stride);
+      56: value = 64'(image.run_entries);
+      57: value = 64'(image.row_origin);
+      58: value = 64'(image.column_origin);
+      59: value = 64'(image.tile_rows);
+      60: value = 64'(image.tile_row_stride);
+      61: value = 64'(image.tile_column_stride);
+      62: value = 64'(image.tile_columns);
+      63: value = 64'(image.output_row_stride);
+      64: value = 64'(image.output_column_stride);
+      65: value = 64'(image.height);
+      66: value = 64'(image.tap_row_stride);
+      67: value = 64'(image.tap_column_stride);
+      68: value = 64'(image.width);
+      69: value = 64'(image.row_bytes);
+      70: value = 64'(image.channels);
+      71: value = 64'(image.pad_top);
+      72: value = 64'(image.pad_left);
+      73: value = 64'(image.stride_y);
+      74: value = 64'(image.stride_x);
+      75: value = 64'(image.dilation_y);
+      76: value = 64'(image.dilation_x);
+      77: value = 64'(image.joined);
+      // input_scales
+      78: value = 64'(input_scales.base);
+      79: value = 64'(input_scales.batch_stride);
+      80: value = 64'(input_scales.row_stride);
+      81: value = 64'(input_scales.column_stride);
+      82: value = 64'(input_scales.row_origin);
+      83: value = 64'(input_scales.column_origin);
+      84: value = 64'(input_scales.tile_row_stride);
+      85: value = 64'(input_scales.tile_column_stride);
+      86: value = 64'(input_scales.output_row_stride);
+      87: value = 64'(input_scales.output_column_stride);
+      88: value = 64'(input_scales.tap_row_stride);
+      89: value = 64'(input_scales.tap_column_stride);
+      // weights
+      90: value = 64'(weights.base);
+      91: value = 64'(weights.batch_stride);
+      92: value = 64'(weights.layout);
+      93: value = 64'(weights.by_columns);
+      94: value = 64'(weights.row_stride);
+      95: value = 64'(weights.column_stride);
+      96: value = 64'(weights.group_stride);
+      97: value = 64'(weights.column_tile_stride);
+      // weight_scales
+      98: value = 64'(weight_scales.base);
+      99: value = 64'(weight_scales.batch_stride);
+      100: value = 64'(weight_scales.row_stride);
+      101: value = 64'(weight_scales.column_stride);
+      102: value = 64'(weight_scales.group_stride);
+      103: value = 64'(weight_scales.column_tile_stride);
+      // parameters
+      104: value = 64'(parameters.base);
+      105: value = 64'(parameters.batch_stride);
+      106: value = 64'(parameters.out_channels);
+      // loops
+      107: value = 64'(loops.outer0);
+      108: value = 64'(loops.outer1);
+      109: value = 64'(loops.outer2);
+      110: value = 64'(loops.outer3);
+      111: value = 64'(loops.length);
+      112: value = 64'(loops.words);
+      113: value = 64'(loops.last_lanes);
+      114: value = 64'(loops.rows_in_flight);
+      115: value = 64'(loops.depth);
+      116: value = 64'(loops.reads_memory);
+      // window
+      117: value = 64'(window.window_y);
+      118: value = 64'(window.window_x);
+      119: value = 64'(window.stride_y);
+      120: value = 64'(window.stride_x);
+      121: value = 64'(window.combine);
+      122: value = 64'(window.average);
+      123: value = 64'(window.divide_by_valid);
+      124: value = 64'(window.dilation_y);
+      125: value = 64'(window.dilation_x);
+      126: value = 64'(window.pad_top);
+      127: value = 64'(window.pad_left);
+      128: value = 64'(window.height);
+      129: value = 64'(window.width);
+      130: value = 64'(window.factor);
+      131: value = 64'(window.row_stride);
+      132: value = 64'(window.column_stride);
+      133: value = 64'(window.row_origin);
+      134: value = 64'(window.column_origin);
+      135: value = 64'(window.output_row_stride);
+      136: value = 64'(window.output_column_stride);
+      137: value = 64'(window.tap_row_stride);
+      138: value = 64'(window.tap_column_stride);
+      // operand0
+      139: value = 64'(operand0.base);
+      140: value = 64'(operand0.element_stride);
+      141: value = 64'(operand0.element);
+      142: value = 64'(operand0.access);
+      143: value = 64'(operand0.outer_stride0);
+      144: value = 64'(operand0.outer_stride1);
+      145: value = 64'(operand0.scale);
+      146: value = 64'(operand0.outer_stride2);
+      147: value = 64'(operand0.outer_stride3);
+      148: value = 64'(operand0.zero_point);
+      149: value = 64'(operand0.word_stride);
+      150: value = 64'(operand0.low);
+      151: value = 64'(operand0.high);
+      // operand1
+      152: value = 64'(operand1.base);
+      153: value = 64'(operand1.element_stride);
+      154: value = 64'(operand1.element);
+      155: value = 64'(operand1.access);
+      156: value = 64'(operand1.outer_stride0);
+      157: value = 64'(operand1.outer_stride1);
+      158: value = 64'(operand1.scale);
+      159: value = 64'(operand1.outer_stride2);
+      160: value = 64'(operand1.outer_stride3);
+      161: value = 64'(operand1.zero_point);
+      162: value = 64'(operand1.word_stride);
+      163: value = 64'(operand1.low);
+      164: value = 64'(operand1.high);
+      // operand2
+      165: value = 64'(operand2.base);
+      166: value = 64'(operand2.element_stride);
+      167: value = 64'(operand2.element);
+      168: value = 64'(operand2.access);
+      169: value = 64'(operand2.outer_stride0);
+      170: value = 64'(operand2.outer_stride1);
+      171: value = 64'(operand2.scale);
+      172: value = 64'(operand2.outer_stride2);
+      173: value = 64'(operand2.outer_stride3);
+      174: value = 64'(operand2.zero_point);
+      175: value = 64'(operand2.word_stride);
+      176: value = 64'(operand2.low);
+      177: value = 64'(operand2.high);
+      // target
+      178: value = 64'(target.base);
+      179: value = 64'(target.element_stride);
+      180: value = 64'(target.element);
+      181: value = 64'(target.access);
+      182: value = 64'(target.outer_stride0);
+      183: value = 64'(target.outer_stride1);
+      184: value = 64'(target.scale);
+      185: value = 64'(target.outer_stride2);
+      186: value = 64'(target.outer_stride3);
+      187: value = 64'(target.zero_point);
+      188: value = 64'(target.word_stride);
+      189: value = 64'(target.low);
+      190: value = 64'(target.high);
+      // operand0_scales
+      191: value = 64'(operand0_scales.base);
+      192: value = 64'(operand0_scales.outer_stride0);
+      193: value = 64'(operand0_scales.outer_stride1);
+      194: value = 64'(operand0_scales.outer_stride2);
+      195: value = 64'(operand0_scales.outer_stride3);
+      196: value = 64'(operand0_scales.row_stride);
+      197: value = 64'(operand0_scales.column_stride);
+      198: value = 64'(operand0_scales.row_origin);
+      199: value = 64'(operand0_scales.column_origin);
+      200: value = 64'(operand0_scales.output_row_stride);
+      201: value = 64'(operand0_scales.output_column_stride);
+      202: value = 64'(operand0_scales.tap_row_stride);
+      203: value = 64'(operand0_scales.tap_column_stride);
+      // operand1_scales
+      204: value = 64'(operand1_scales.base);
+      205: value = 64'(operand1_scales.outer_stride0);
+      206: value = 64'(operand1_scales.outer_stride1);
+      207: value = 64'(operand1_scales.outer_stride2);
+      208: value = 64'(operand1_scales.outer_stride3);
+      209: value = 64'(operand1_scales.row_stride);
+      210: value = 64'(operand1_scales.column_stride);
+      211: value = 64'(operand1_scales.row_origin);
+      212: value = 64'(operand1_scales.column_origin);
+      213: value = 64'(operand1_scales.output_row_stride);
+      214: value = 64'(operand1_scales.output_column_stride);
+      215: value = 64'(operand1_scales.tap_row_stride);
+      216: value = 64'(operand1_scales.tap_column_stride);
+      // operand2_scales
+      217: value = 64'(operand2_scales.base);
+      218: value = 64'(operand2_scales.outer_stride0);
+      219: value = 64'(operand2_scales.outer_stride1);
+      220: value = 64'(operand2_scales.outer_stride2);
+      221: value = 64'(operand2_scales.outer_stride3);
+      222: value = 64'(operand2_scales.row_stride);
+      223: value = 64'(operand2_scales.column_stride);
+      224: value = 64'(operand2_scales.row_origin);
+      225: value = 64'(operand2_scales.column_origin);
+      226: value = 64'(operand2_scales.output_row_stride);
+      227: value = 64'(operand2_scales.output_column_stride);
+      228: value = 64'(operand2_scales.tap_row_stride);
+      229: value = 64'(operand2_scales.tap_column_stride);
+      // target_scales
+      230: value = 64'(target_scales.base);
+      231: value = 64'(target_scales.outer_stride0);
+      232: value = 64'(target_scales.outer_stride1);
+      233: value = 64'(target_scales.outer_stride2);
+      234: value = 64'(target_scales.outer_stride3);
+      235: value = 64'(target_scales.row_stride);
+      236: value = 64'(target_scales.column_stride);
+      237: value = 64'(target_scales.row_origin);
+      238: value = 64'(target_scales.column_origin);
+      239: value = 64'(target_scales.output_row_stride);
+      240: value = 64'(target_scales.output_column_stride);
+      241: value = 64'(target_scales.tap_row_stride);
+      242: value = 64'(target_scales.tap_column_stride);
+      // pass0
+      243: value = 64'(pass0.source);
+      244: value = 64'(pass0.reduce);
+      245: value = 64'(pass0.into);
+      246: value = 64'(pass0.to_row_buffer);
+      247: value = 64'(pass0.to_memory);
+      248: value = 64'(pass0.reads);
+      249: value = 64'(pass0.stages);
+      250: value = 64'(pass0.scalar_stages);
+      251: value = 64'(pass0.gap);
+      252: value = 64'(pass0.value);
+      // pass1
+      253: value = 64'(pass1.source);
+      254: value = 64'(pass1.reduce);
+      255: value = 64'(pass1.into);
+      256: value = 64'(pass1.to_row_buffer);
+      257: value = 64'(pass1.to_memory);
+      258: value = 64'(pass1.reads);
+      259: value = 64'(pass1.stages);
+      260: value = 64'(pass1.scalar_stages);
+      261: value = 64'(pass1.gap);
+      262: value = 64'(pass1.value);
+      // pass2
+      263: value = 64'(pass2.source);
+      264: value = 64'(pass2.reduce);
+      265: value = 64'(pass2.into);
+      266: value = 64'(pass2.to_row_buffer);
+      267: value = 64'(pass2.to_memory);
+      268: value = 64'(pass2.reads);
+      269: value = 64'(pass2.stages);
+      270: value = 64'(pass2.scalar_stages);
+      271: value = 64'(pass2.gap);
+      272: value = 64'(pass2.value);
+      // pass3
+      273: value = 64'(pass3.source);
+      274: value = 64'(pass3.reduce);
+      275: value = 64'(pass3.into);
+      276: value = 64'(pass3.to_row_buffer);
+      277: value = 64'(pass3.to_memory);
+      278: value = 64'(pass3.reads);
+      279: value = 64'(pass3.stages);
+      280: value = 64'(pass3.scalar_stages);
+      281: value = 64'(pass3.gap);
+      282: value = 64'(pass3.value);
+      default: value = '1;
+    endcase
+  end
+  always_comb begin
+    case (stage_member)
+      0: stage_value = 64'(stage.op);
+      1: stage_value = 64'(stage.a);
+      2: stage_value = 64'(stage.b);
+      3: stage_value = 64'(stage.kind);
+      4: stage_value = 64'(stage.immediate_a);
+      5: stage_value = 64'(stage.immediate_b);
+      default: stage_value = '1;
+    endcase
+  end
+  // Reserved bits.
+  wire unused = &{1'b0, header, tiling, reduction, region, image, input_scales, weights, weight_scales, parameters, loops, window, operand0, operand1, operand2, target, operand0_scales, operand1_scales, operand2_scales, target_scales, pass0, pass1, pass2, pass3, stage};
+endmodule
