@@ -77,8 +77,7 @@ TEST_P(SystolicFormats, VectorFollowsTheDefinition) {
   for (uint64_t i = 0; i < 250 && !HasFailure(); ++i) CheckOne(first() + i, Opcode::kVector);
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, SystolicFormats,
-                         testing::ValuesIn(kCpuLevels),
+INSTANTIATE_TEST_SUITE_P(Levels, SystolicFormats, testing::ValuesIn(kCpuLevels),
                          [](const auto& info) { return std::string(NameOf(info.param)); });
 
 }  // namespace

@@ -44,8 +44,7 @@ TEST_P(Functional, EqualsTheDefinitionOnRandomInstructions) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, Functional,
-                         testing::ValuesIn(kCpuLevels),
+INSTANTIATE_TEST_SUITE_P(Levels, Functional, testing::ValuesIn(kCpuLevels),
                          [](const auto& info) { return std::string(NameOf(info.param)); });
 
 TEST(FunctionalThreads, GiveTheSameBitsInAnyNumber) {
