@@ -14,29 +14,21 @@ module kiln_processing_element #(
     localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT)
 ) (
     input  logic                   clock,
-    input  logic                   reset,
-    // From the left.
+    // What goes with the pixel, and with `weight`; the array hands it on from column to column.
+    input  logic                   active,
+    input  logic                   swap,
+    input  logic                   multiply,
+    input  logic                   load,
+    // From the left, to the right.
     input  logic [ INPUT_BITS-1:0] activation_in,
-    input  logic                   active_in,
-    input  logic                   swap_in,
-    input  logic                   multiply_in,
-    input  logic                   load_in,
-    // To the right.
     output logic [ INPUT_BITS-1:0] activation_out,
-    output logic                   active_out,
-    output logic                   swap_out,
-    output logic                   multiply_out,
-    output logic                   load_out,
-    // From above, with load_in.
+    // From above, down.
     input  logic [WEIGHT_BITS-1:0] weight,
-    // Down.
     input  logic [  PSUM_BITS-1:0] psum_in,
     output logic [  PSUM_BITS-1:0] psum_out
 );
-  logic [WEIGHT_BITS-1:0] shadow, standing, present;
+  logic [WEIGHT_BITS-1:0] shadow, standing;
   logic [PSUM_BITS-1:0] sum;
-
-  assign present = swap_in ? shadow : standing;
 
   kiln_multiply_accumulate #(
       .INPUT_FORMAT(INPUT_FORMAT),
@@ -45,18 +37,17 @@ module kiln_processing_element #(
       .PRODUCT_ROUNDED(PRODUCT_ROUNDED)
   ) multiply_accumulate (
       .x(activation_in),
-      .w(present),
+      .w(swap ? shadow : standing),
       .psum_in,
       .psum_out(sum)
   );
 
   always_ff @(posedge clock) begin
-    if (load_in) shadow <= weight;
-    if (active_in) begin
+    if (load) shadow <= weight;
+    if (active) begin
       activation_out <= activation_in;
-      standing       <= present;
-      psum_out       <= multiply_in ? sum : psum_in;
+      psum_out       <= multiply ? sum : psum_in;
+      if (swap) standing <= shadow;
     end
-    {active_out, swap_out, multiply_out, load_out} <= reset ? '0 : {active_in, swap_in, multiply_in, load_in};
   end
 endmodule

@@ -87,9 +87,8 @@ module kiln_systolic_array #(
   end
 
   for (genvar r = 0; r < ARRAY_ROWS; r++) begin : g_row
-    // What enters row r is r cycles late.
+    // What enters row r is r cycles late, and one cycle later in every column.
     logic [INPUT_BITS-1:0] activation;
-    logic row_active, row_swap, row_multiply;
     kiln_delay #(
         .WIDTH (INPUT_BITS),
         .CYCLES(r)
@@ -98,51 +97,50 @@ module kiln_systolic_array #(
         .in (word[r*INPUT_BITS+:INPUT_BITS]),
         .out(activation)
     );
-    kiln_delay #(
-        .WIDTH (1),
-        .CYCLES(r)
-    ) skew_multiply (
-        .clock,
-        .in (multiply[r]),
-        .out(row_multiply)
-    );
+    // {active, swap, multiply} of the left edge, and of the columns as lines, column c's at bit c.
+    logic edge_active, edge_swap, edge_multiply, edge_load;
+    logic [ARRAY_COLUMNS-1:0] actives, swaps, multiplies, loads;
     kiln_pulse_delay #(
         .CYCLES(r)
     ) skew_active (
         .clock,
         .reset,
         .in (active),
-        .out(row_active)
+        .out(edge_active)
     );
-    kiln_pulse_delay #(
+    kiln_delay #(
+        .WIDTH (2),
         .CYCLES(r)
-    ) skew_swap (
+    ) skew_pixel (
         .clock,
-        .reset,
-        .in (swap),
-        .out(row_swap)
+        .in ({swap, multiply[r]}),
+        .out({edge_swap, edge_multiply})
     );
+    assign edge_load = g_bus[r%WEIGHT_ROWS_PER_CYCLE].g_step[r/WEIGHT_ROWS_PER_CYCLE].present &&
+        g_bus[r%WEIGHT_ROWS_PER_CYCLE].g_step[r/WEIGHT_ROWS_PER_CYCLE].step == STEP_BITS'(r / WEIGHT_ROWS_PER_CYCLE);
+    if (ARRAY_COLUMNS == 1) begin : g_one_column
+      assign {actives, swaps, multiplies, loads} = {edge_active, edge_swap, edge_multiply, edge_load};
+    end else begin : g_columns
+      logic [ARRAY_COLUMNS-2:0] active_line, swap_line, multiply_line, load_line;
+      assign actives = {active_line, edge_active};
+      assign swaps = {swap_line, edge_swap};
+      assign multiplies = {multiply_line, edge_multiply};
+      assign loads = {load_line, edge_load};
+      always_ff @(posedge clock) begin
+        active_line   <= reset ? '0 : actives[ARRAY_COLUMNS-2:0];
+        load_line     <= reset ? '0 : loads[ARRAY_COLUMNS-2:0];
+        swap_line     <= swaps[ARRAY_COLUMNS-2:0];
+        multiply_line <= multiplies[ARRAY_COLUMNS-2:0];
+      end
+    end
 
     for (genvar c = 0; c < ARRAY_COLUMNS; c++) begin : g_column
-      logic [INPUT_BITS-1:0] x;  // out of the element, to the right
-      logic right_active, right_swap, right_multiply, right_load;
-      logic [PSUM_BITS-1:0] psum;  // down
-      logic [INPUT_BITS-1:0] left_x;
-      logic left_active, left_swap, left_multiply, left_load;
-      logic [PSUM_BITS-1:0] above;
+      logic [INPUT_BITS-1:0] left, right;
+      logic [PSUM_BITS-1:0] above, psum;
       if (c == 0) begin : g_left_edge
-        assign left_x = activation;
-        assign left_active = row_active;
-        assign left_swap = row_swap;
-        assign left_multiply = row_multiply;
-        assign left_load = g_bus[r%WEIGHT_ROWS_PER_CYCLE].g_step[r/WEIGHT_ROWS_PER_CYCLE].present &&
-            g_bus[r%WEIGHT_ROWS_PER_CYCLE].g_step[r/WEIGHT_ROWS_PER_CYCLE].step == STEP_BITS'(r / WEIGHT_ROWS_PER_CYCLE);
+        assign left = activation;
       end else begin : g_left
-        assign left_x = g_row[r].g_column[c-1].x;
-        assign left_active = g_row[r].g_column[c-1].right_active;
-        assign left_swap = g_row[r].g_column[c-1].right_swap;
-        assign left_multiply = g_row[r].g_column[c-1].right_multiply;
-        assign left_load = g_row[r].g_column[c-1].right_load;
+        assign left = g_row[r].g_column[c-1].right;
       end
       if (r == 0) begin : g_top_edge
         assign above = '0;  // zero in every format of sums
@@ -156,23 +154,18 @@ module kiln_systolic_array #(
           .PRODUCT_ROUNDED(PRODUCT_ROUNDED)
       ) element (
           .clock,
-          .reset,
-          .activation_in (left_x),
-          .active_in     (left_active),
-          .swap_in       (left_swap),
-          .multiply_in   (left_multiply),
-          .load_in       (left_load),
-          .activation_out(x),
-          .active_out    (right_active),
-          .swap_out      (right_swap),
-          .multiply_out  (right_multiply),
-          .load_out      (right_load),
+          .active        (actives[c]),
+          .swap          (swaps[c]),
+          .multiply      (multiplies[c]),
+          .load          (loads[c]),
+          .activation_in (left),
+          .activation_out(right),
           .weight        (g_bus[r%WEIGHT_ROWS_PER_CYCLE].g_column[c].g_step[r/WEIGHT_ROWS_PER_CYCLE].weight),
           .psum_in       (above),
           .psum_out      (psum)
       );
       if (c == ARRAY_COLUMNS - 1) begin : g_right_edge
-        wire unused_right = &{1'b0, x, right_active, right_swap, right_multiply, right_load};
+        wire unused_right = &{1'b0, right};
       end
     end
   end
