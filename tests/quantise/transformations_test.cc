@@ -1,8 +1,11 @@
 // Weight equalisation and bias correction: they keep the function, and they help where they should.
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "kiln/ir/text.h"
 #include "kiln/ir/verifier.h"
 #include "kiln/quantise/correct_biases.h"
 #include "kiln/quantise/equalise_weights.h"
@@ -111,6 +114,33 @@ TEST(CorrectBiases, BiasesStayInTheirFormat) {
   for (const float b : NodeNamed(*quantised, "a_node").operand(2)->constant().data<float>()) {
     EXPECT_EQ(Bfloat16ToFloat(FloatToBfloat16(b)), b);
   }
+}
+
+// Recipes that share what they have in common get what each would get alone, in whichever order they come.
+TEST(PostTraining, RecipesShareCalibrations) {
+  const Graph graph = SmallNet(16);
+  const Tensor images = UniformTensor({24, 4, 8, 8}, 11);
+  const auto parse = [](const char* text) { return *ParseRecipe(text, "r.yaml"); };
+  const std::vector<std::pair<Recipe, int64_t>> wanted = {
+      {parse("weights: {format: int4}\n"), 16},
+      {parse("activations: {format: e4m3, calibration: percentile_per_channel}\n"), 16},
+      {parse("weights: {format: int3}\nequalise_weights: true\ncorrect_biases: true\n"), 16},
+      {parse("activations: {format: int6}\n"), 16},
+      {parse("activations: {format: int6}\n"), 24},
+      {parse("weights: {format: int3}\ncorrect_biases: true\n"), 16},
+  };
+  PostTraining forwards(graph, std::span(&images, 1)), backwards(graph, std::span(&images, 1));
+  const auto matches = [&](PostTraining& shared, size_t i) {
+    const auto& [recipe, count] = wanted[i];
+    const auto alone = QuantiseOnImages(graph, recipe, std::span(&images, 1), count);
+    const auto together = shared.Quantise(recipe, count);
+    ASSERT_TRUE(alone.ok() && together.ok()) << alone.status() << together.status();
+    EXPECT_EQ(PrintGraph(*together), PrintGraph(*alone)) << i;
+  };
+  for (size_t i = 0; i < wanted.size(); ++i) matches(forwards, i);
+  for (size_t i = wanted.size(); i-- > 0;) matches(backwards, i);
+  EXPECT_EQ(forwards.calibrations(), 4);  // plain, by channel, equalised, and on more images
+  EXPECT_EQ(backwards.calibrations(), 4);
 }
 
 }  // namespace

@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "kiln/cli/resources.h"
 #include "kiln/quantise/energy.h"
-#include "kiln/quantise/quantise.h"
-#include "kiln/quantise/recipe_names.h"
+#include "kiln/quantise/post_training.h"
 #include "kiln/targets/registry.h"
 
 namespace kiln {
@@ -22,10 +23,8 @@ struct NamedRecipe {
 StatusOr<std::vector<NamedRecipe>> FindRecipes(const std::vector<std::string>& names) {
   std::vector<NamedRecipe> recipes;
   for (const std::string& name : names) {
-    // What is no file is meant as a type.
     auto recipe = FindRecipe(name);
-    if (!recipe.ok() && !cli::FindResource("recipes", name).ok()) recipe = RecipeByName(name);
-    if (!recipe.ok()) return WithContext(fmt::format("--formats, '{}'", name), recipe.status());
+    if (!recipe.ok()) return WithContext("--formats", recipe.status());
     recipes.push_back({name, *std::move(recipe)});
   }
   if (recipes.empty()) return ErrorAt("", "--formats", "no format is named", "such as int8,mxint8,e4m3,posit8_1");
@@ -37,9 +36,9 @@ struct Bench {
   const AccuracyOptions& options;
   const Accelerator& accelerator;
   const Graph& network;
-  const Graph& laid_out;
   const Images& images;
   const Images& calibration;
+  PostTraining& post_training;
   const FlowProgress& progress;
 };
 
@@ -51,29 +50,29 @@ EvaluateOptions OptionsOf(const Bench& bench) {
   return evaluate;
 }
 
+double ImagesPerSecond(const RunReport& report) {
+  return report.run_seconds > 0 ? static_cast<double>(report.images_run) / report.run_seconds : 0;
+}
+
 StatusOr<AccuracyTable::Row> MeasureReference(const Bench& bench) {
-  AccuracyTable::Row row{
-      .format = "fp32", .machine = "", .accuracy = {}, .agreement = {}, .output_sqnr_db = {}, .fault = {}};
   EvaluateOptions evaluate = OptionsOf(bench);
   evaluate.level = Level::kReference;
   RunReport report;
   KILN_RETURN_IF_ERROR(Evaluate(bench.network, nullptr, nullptr, bench.images, evaluate, bench.progress, &report));
+  AccuracyTable::Row row;
+  row.format = "fp32";
   row.accuracy = report.fp32;
   row.picojoules = MultiplyCostOf(bench.network).picojoules;
-  if (report.run_seconds > 0) row.images_per_second = static_cast<double>(report.images_run) / report.run_seconds;
+  row.images_per_second = ImagesPerSecond(report);
   return row;
 }
 
 StatusOr<AccuracyTable::Row> Measure(const Bench& bench, const NamedRecipe& named) {
   const Recipe& recipe = named.recipe;
-  AccuracyTable::Row row{
-      .format = named.name, .machine = "", .accuracy = {}, .agreement = {}, .output_sqnr_db = {}, .fault = {}};
   KILN_ASSIGN_OR_RETURN(const auto machine,
                         bench.accelerator.WithFormats(recipe.activations.type, recipe.weights.type));
-  row.machine = machine->name();
-  int64_t used = 0;
-  KILN_ASSIGN_OR_RETURN(const Graph quantised, QuantiseNetwork(bench.laid_out, recipe, bench.calibration,
-                                                               bench.options.calibration_images, &used));
+  const int64_t images = CalibrationImages(recipe, bench.calibration, bench.options.calibration_images);
+  KILN_ASSIGN_OR_RETURN(const Graph quantised, bench.post_training.Quantise(recipe, images));
   KILN_ASSIGN_OR_RETURN(const auto program, machine->Compile(quantised, {}));
   RunReport report;
   DescribeProgram(*machine, bench.options.accelerator, *program, &report);
@@ -83,6 +82,9 @@ StatusOr<AccuracyTable::Row> Measure(const Bench& bench, const NamedRecipe& name
   KILN_RETURN_IF_ERROR(
       Evaluate(bench.network, machine.get(), program.get(), bench.images, OptionsOf(bench), named_progress, &report));
   const MultiplyCost cost = MultiplyCostOf(quantised);
+  AccuracyTable::Row row;
+  row.format = named.name;
+  row.machine = machine->name();
   row.accuracy = report.quantised;
   row.agreement = report.agreement;
   row.output_sqnr_db = report.output_sqnr_db;
@@ -90,7 +92,7 @@ StatusOr<AccuracyTable::Row> Measure(const Bench& bench, const NamedRecipe& name
   row.weight_bits = cost.weight_bits;
   row.picojoules = cost.picojoules;
   row.host_share = HostShare(report);
-  if (report.run_seconds > 0) row.images_per_second = static_cast<double>(report.images_run) / report.run_seconds;
+  row.images_per_second = ImagesPerSecond(report);
   return row;
 }
 
@@ -111,7 +113,14 @@ StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options, const Fl
     table.notes.push_back("calibrated on images that the accuracy is measured on; --calibrate names others");
   }
   KILN_ASSIGN_OR_RETURN(const Graph laid_out, LayOut(network));
-  const Bench bench{options, *accelerator, network, laid_out, images, calibration ? *calibration : images, progress};
+  const Images& calibrated_on = calibration ? *calibration : images;
+  int64_t most = 0;
+  for (const NamedRecipe& named : recipes) {
+    most = std::max(most, CalibrationImages(named.recipe, calibrated_on, options.calibration_images));
+  }
+  const Tensor inputs[] = {calibrated_on.converter.MakeBatch(0, most)};
+  PostTraining post_training(laid_out, inputs);
+  const Bench bench{options, *accelerator, network, images, calibrated_on, post_training, progress};
 
   table.model = options.model.stem().string();
   table.data = images.set->source();
@@ -125,18 +134,14 @@ StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options, const Fl
   for (const NamedRecipe& named : recipes) {
     auto row = Measure(bench, named);
     any = any || row.ok();
-    if (row.ok()) {
-      table.rows.push_back(*std::move(row));
-    } else {
-      if (first_fault.ok()) first_fault = row.status();
-      AccuracyTable::Row empty{.format = named.name,
-                               .machine = "",
-                               .accuracy = {},
-                               .agreement = {},
-                               .output_sqnr_db = {},
-                               .fault = MessageOf(row.status())};
-      table.rows.push_back(std::move(empty));
+    if (first_fault.ok()) first_fault = row.status();
+    if (!row.ok()) {
+      AccuracyTable::Row empty;
+      empty.format = named.name;
+      empty.fault = MessageOf(row.status());
+      row = std::move(empty);
     }
+    table.rows.push_back(*std::move(row));
   }
   if (!any) return first_fault;
   return table;

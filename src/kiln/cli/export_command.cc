@@ -48,8 +48,7 @@ class ExportCommand final : public Command {
       if (const ImageSettings own = quantise_.Settings(images); !own.path.empty()) images = own;
       KILN_ASSIGN_OR_RETURN(const Recipe recipe, FindRecipe(quantise_.recipe()));
       KILN_ASSIGN_OR_RETURN(const Images calibration, OpenImages(images, graph));
-      int64_t used = 0;
-      KILN_ASSIGN_OR_RETURN(graph, QuantiseNetwork(graph, recipe, calibration, quantise_.images(), &used));
+      KILN_ASSIGN_OR_RETURN(graph, QuantiseNetwork(graph, recipe, calibration, quantise_.images()));
     }
     if (extension == ".onnx") {
       KILN_ASSIGN_OR_RETURN(

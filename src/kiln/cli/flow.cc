@@ -60,10 +60,6 @@ StatusOr<Preprocess> ChoosePreprocess(const std::string& text, const Graph& netw
   return ParsePreprocess(found->second, network.source(), fmt::format("metadata '{}'", kPreprocessMetadataKey));
 }
 
-}  // namespace
-
-namespace {
-
 Status RunStandardPasses(Graph& graph) {
   PassContext context;
   return RunPasses(graph, StandardPipeline(), context);
@@ -132,17 +128,22 @@ StatusOr<Graph> LayOut(const Graph& network) {
 }
 
 StatusOr<Recipe> FindRecipe(const std::string& name) {
-  const auto path = cli::FindResource("recipes", name);
-  if (path.ok()) return LoadRecipe(*path);
-  if (auto named = RecipeByName(name); named.ok()) return named;
-  return path.status();
+  if (const auto path = cli::FindResource("recipes", name); path.ok()) return LoadRecipe(*path);
+  auto named = RecipeByName(name);
+  if (named.ok()) return named;
+  return NotFoundAt(
+      name, "", fmt::format("no recipe ('kiln list recipes' prints them), and no type: {}", MessageOf(named.status())),
+      "");
 }
 
-StatusOr<Graph> QuantiseNetwork(const Graph& network, const Recipe& recipe, const Images& calibration,
-                                int64_t calibration_images, int64_t* used) {
-  *used = std::min(calibration_images > 0 ? calibration_images : recipe.calibration_images, calibration.size());
-  const Tensor inputs[] = {calibration.converter.MakeBatch(0, *used)};
-  return QuantiseOnImages(network, recipe, inputs, *used);
+int64_t CalibrationImages(const Recipe& recipe, const Images& images, int64_t wanted) {
+  return std::min(wanted > 0 ? wanted : recipe.calibration_images, images.size());
+}
+
+StatusOr<Graph> QuantiseNetwork(const Graph& network, const Recipe& recipe, const Images& calibration, int64_t images) {
+  const int64_t count = CalibrationImages(recipe, calibration, images);
+  const Tensor inputs[] = {calibration.converter.MakeBatch(0, count)};
+  return QuantiseOnImages(network, recipe, inputs, count);
 }
 
 void DescribeModel(const Graph& network, RunReport* report) {
@@ -208,9 +209,8 @@ StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& o
         counted, report->quantisation->format));
     return laid_out;
   }
-  int64_t used = 0;
-  KILN_ASSIGN_OR_RETURN(Graph quantised,
-                        QuantiseNetwork(laid_out, recipe, calibration, options.calibration_images, &used));
+  const int64_t used = CalibrationImages(recipe, calibration, options.calibration_images);
+  KILN_ASSIGN_OR_RETURN(Graph quantised, QuantiseNetwork(laid_out, recipe, calibration, used));
   report->quantisation =
       RunReport::Quantisation{.recipe = options.recipe,
                               .calibration = fmt::format("the first {} images of {}", used, calibration.set->source()),

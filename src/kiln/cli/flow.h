@@ -54,13 +54,16 @@ StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network)
 // The network as accelerators take it: a copy whose quantisers are annotations, in their order of dimensions.
 StatusOr<Graph> LayOut(const Graph& network);
 
-// A recipe by path or name: those that come with Kiln by their bare names, and every type (RecipeByName).
+// A recipe by the path of its file, by the bare name of one that comes with Kiln, or by a type's name (RecipeByName).
+//   errors  those of the file; a name that is none of these, with what keeps it from being a type
 StatusOr<Recipe> FindRecipe(const std::string& name);
 
-// Calibration on the first `calibration_images` images (the recipe's own number where 0; at most those there are), and
-// quantisation of a copy. `used` gets the number of images that were looked at.
-StatusOr<Graph> QuantiseNetwork(const Graph& network, const Recipe& recipe, const Images& calibration,
-                                int64_t calibration_images, int64_t* used);
+// How many images a recipe is calibrated on: `wanted`, or the recipe's own number where that is 0; those that there are
+// at most.
+int64_t CalibrationImages(const Recipe& recipe, const Images& images, int64_t wanted);
+
+// A copy of the network, quantised by the recipe on the first CalibrationImages images.
+StatusOr<Graph> QuantiseNetwork(const Graph& network, const Recipe& recipe, const Images& calibration, int64_t images);
 
 struct EvaluateOptions {
   Level level = Level::kFunctional;

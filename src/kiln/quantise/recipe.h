@@ -111,7 +111,7 @@ bool NeedsChannels(const Recipe& recipe);
 
 // Errors name file, line and key: unknown keys, wrong types, unknown names, and combinations without meaning.
 StatusOr<Recipe> ParseRecipe(std::string_view yaml, std::string_view source);
-// `source` is the path. A name that no file bears is one of RecipeByName (recipe_names.h).
+// `source` is the path.
 StatusOr<Recipe> LoadRecipe(const std::filesystem::path& path);
 // The file that ParseRecipe reads as an equal recipe; a first comment of one line where `comment` is not empty.
 std::string PrintRecipe(const Recipe& recipe, std::string_view comment = {});

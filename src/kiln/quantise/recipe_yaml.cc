@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "kiln/quantise/recipe.h"
-#include "kiln/quantise/recipe_names.h"
 #include "kiln/support/yaml.h"
 
 namespace kiln {
@@ -223,10 +222,6 @@ StatusOr<Recipe> ParseRecipe(std::string_view yaml, std::string_view source) {
 }
 
 StatusOr<Recipe> LoadRecipe(const std::filesystem::path& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) {
-    if (auto named = RecipeByName(path.string()); named.ok()) return named;
-  }
   KILN_ASSIGN_OR_RETURN(const YamlFile file, YamlFile::Load(path.string()));
   return ReadRecipe(file, path.string());
 }
