@@ -71,6 +71,25 @@ Shape Permute(const Shape& shape, const Permutation& perm) {
 
 bool IsReshape(Op op) { return op == Op::kReshape || op == Op::kFlatten || op == Op::kSqueeze || op == Op::kUnsqueeze; }
 
+bool PicksElements(const Node& node) {
+  switch (node.op()) {
+    case Op::kPad: {
+      const bool constant = node.attributes().String("mode", "constant") == "constant";
+      return !constant || node.operand(2) == nullptr || ScalarConstant(node.operand(2)) == 0.0;
+    }
+    case Op::kMaxPool:
+    case Op::kGlobalMaxPool:
+    case Op::kReduceMax:
+    case Op::kReduceMin:
+    case Op::kDropout:  // at inference
+      return true;
+    case Op::kResize:
+      return node.attributes().String("mode", "nearest") == "nearest";
+    default:
+      return node.info().Has(kMovesData);
+  }
+}
+
 Tensor TransposeTensor(const Tensor& tensor, const Permutation& perm) {
   const Shape shape = Permute(tensor.shape(), perm);
   Tensor result(tensor.type(), shape);

@@ -1,4 +1,4 @@
-// Questions about nodes that move data without computing: permutations, reshapes, copies.
+// Questions about nodes that move or pick data without computing: permutations, reshapes, copies, maxima.
 #ifndef KILN_PASSES_DATA_MOVEMENT_H_
 #define KILN_PASSES_DATA_MOVEMENT_H_
 
@@ -24,6 +24,11 @@ Shape Permute(const Shape& shape, const Permutation& perm);
 
 // Reshape, Flatten, Squeeze, Unsqueeze: the elements in row-major order under another shape.
 bool IsReshape(Op op);
+
+// Whether every element of the first result is an element of operand 0 (of a Concat: of any operand), or zero: data
+// movement, padding with zero or with elements, maxima and minima, nearest neighbours. Rounding by a monotone rule that
+// keeps zero gives the same before and after.
+bool PicksElements(const Node& node);
 
 // A constant tensor transposed.
 Tensor TransposeTensor(const Tensor& tensor, const Permutation& perm);

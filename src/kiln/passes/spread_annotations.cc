@@ -3,35 +3,16 @@
 #include <algorithm>
 #include <vector>
 
+#include "kiln/passes/data_movement.h"
 #include "kiln/passes/quantiser.h"
 #include "kiln/passes/rewrite.h"
 
 namespace kiln {
 namespace {
 
-bool FillsWithZero(const Node& pad) {
-  const Value* fill = pad.operand(2);
-  if (pad.attributes().String("mode", "constant") != "constant" || fill == nullptr) return true;
-  return ScalarConstant(fill) == 0.0;
-}
-
-// Whether every element of the results is an element of the data operands, or zero, and which elements are picked does
-// not change when they are rounded first.
-bool Picks(const Node& node) {
-  switch (node.op()) {
-    case Op::kPad:
-      return FillsWithZero(node);
-    case Op::kMaxPool:
-    case Op::kGlobalMaxPool:
-    case Op::kReduceMax:
-    case Op::kReduceMin:
-      return node.num_results() == 1;
-    case Op::kResize:
-      return node.attributes().String("mode", "nearest") == "nearest";
-    default:
-      return node.info().Has(kMovesData);
-  }
-}
+// Whether rounding the data operands gives what rounding the results does. The indices that a MaxPool may return beside
+// its maxima are not the same.
+bool Picks(const Node& node) { return PicksElements(node) && (node.num_results() == 1 || node.info().Has(kMovesData)); }
 
 std::vector<Value*> DataOperands(const Node& node) {
   if (node.op() == Op::kConcat) return node.operands();

@@ -5,37 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "kiln/passes/data_movement.h"
+
 namespace kiln {
 namespace {
 
 constexpr double kCloseRanges = 2;  // widest over narrowest operand of a Concat that still share
-
-bool FillsWithZero(const Node& pad) {
-  if (pad.attributes().String("mode", "constant") != "constant") return true;  // edge, reflect: no fill at all
-  const Value* fill = pad.operand(2);
-  if (fill == nullptr) return true;
-  return fill->is_constant() && fill->constant().size() == 1 && fill->constant().ValueAt(0) == 0;
-}
-
-// Whether every element of the first result is an element of operand 0, or zero.
-bool PreservesValues(const Node& node) {
-  switch (node.op()) {
-    case Op::kConcat:
-      return false;  // several operands: see JoinConcats
-    case Op::kPad:
-      return FillsWithZero(node);
-    case Op::kMaxPool:
-    case Op::kGlobalMaxPool:
-    case Op::kReduceMax:
-    case Op::kReduceMin:
-    case Op::kDropout:
-      return true;
-    case Op::kResize:
-      return node.attributes().String("mode", "nearest") == "nearest";
-    default:
-      return node.info().Has(kMovesData);
-  }
-}
 
 // Whether the node cuts off part of its operand's range.
 bool Clamps(const Node& node) { return node.op() == Op::kRelu || node.op() == Op::kClip; }
@@ -103,7 +78,8 @@ class Divider {
     const Value* from = node.operand(0);
     if (!IsQuantised(from)) return;
     const bool overridden = settings_[&node].activations.has_value();
-    if (PreservesValues(node)) {
+    if (node.op() == Op::kConcat) return;  // several operands: see JoinConcat
+    if (PicksElements(node)) {
       if (overridden) return;
       for (const Value* result : node.results()) {
         if (!IsQuantised(result)) continue;
