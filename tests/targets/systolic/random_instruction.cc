@@ -501,7 +501,7 @@ class Builder {
       case StageOp::kReciprocalSquareRoot:
         return s;
       case StageOp::kFunction:
-        s.function = static_cast<Function>(Between(0, 12));
+        s.function = static_cast<NonlinearFunction>(Between(0, static_cast<int>(kLastFunction)));
         return s;
       case StageOp::kFma:
         s.b = RandomArgument(first_operand, scalars, saved);

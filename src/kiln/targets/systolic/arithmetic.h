@@ -91,13 +91,6 @@ inline float AccumulatorToValue(const Numbers& numbers, float accumulator, float
   return MultiplyAdd(numbers, numbers.Round(accumulator), numbers.Round(scale), numbers.Round(bias));
 }
 
-static_assert(static_cast<int>(NonlinearFunction::kElu) == static_cast<int>(Function::kElu) &&
-              static_cast<int>(NonlinearFunction::kSqrt) == static_cast<int>(Function::kSqrt) &&
-              static_cast<int>(NonlinearFunction::kHardSwish) == static_cast<int>(Function::kHardSwish));
-inline NonlinearFunction ToNonlinear(Function function) {
-  return static_cast<NonlinearFunction>(static_cast<uint8_t>(function));
-}
-
 inline float MaxOf(float a, float b) { return a > b ? a : b; }
 inline float MinOf(float a, float b) { return a < b ? a : b; }
 
@@ -126,7 +119,7 @@ inline float ApplyUnrounded(const Numbers& numbers, const Stage& stage, float v,
     case StageOp::kSave1:
       return v;
     case StageOp::kFunction:
-      return numbers.Apply(ToNonlinear(stage.function), v);
+      return numbers.Apply(stage.function, v);
     case StageOp::kReciprocal:
       return numbers.Apply(NonlinearFunction::kReciprocal, v);
     case StageOp::kReciprocalSquareRoot:

@@ -15,7 +15,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 Stage Simple(StageOp op) { return {.op = op}; }
 Stage WithImmediate(StageOp op, float value) { return {.op = op, .a = Argument::kImmediate, .immediate_a = value}; }
-Stage Call(Function function) { return {.op = StageOp::kFunction, .function = function}; }
+Stage Call(NonlinearFunction function) { return {.op = StageOp::kFunction, .function = function}; }
 
 // Builds on a copy of the chain, so that a failure leaves the chain as it was.
 class Appender {
@@ -55,29 +55,30 @@ class Appender {
   int most_stages_;
 };
 
-std::optional<Function> FunctionOf(const Node& node) {
+std::optional<NonlinearFunction> FunctionOf(const Node& node) {
   switch (node.op()) {
     case Op::kExp:
-      return Function::kExp;
+      return NonlinearFunction::kExp;
     case Op::kSigmoid:
-      return Function::kSigmoid;
+      return NonlinearFunction::kSigmoid;
     case Op::kTanh:
-      return Function::kTanh;
+      return NonlinearFunction::kTanh;
     case Op::kErf:
-      return Function::kErf;
+      return NonlinearFunction::kErf;
     case Op::kSoftplus:
-      return Function::kSoftplus;
+      return NonlinearFunction::kSoftplus;
     case Op::kHardSwish:
-      return Function::kHardSwish;
+      return NonlinearFunction::kHardSwish;
     case Op::kLog:
-      return Function::kLog;
+      return NonlinearFunction::kLog;
     case Op::kSqrt:
-      return Function::kSqrt;
+      return NonlinearFunction::kSqrt;
     case Op::kGelu:
-      return node.attributes().String("approximate", "none") == "tanh" ? Function::kGeluTanh : Function::kGelu;
+      return node.attributes().String("approximate", "none") == "tanh" ? NonlinearFunction::kGeluTanh
+                                                                       : NonlinearFunction::kGelu;
     case Op::kElu:
       if (node.attributes().Float("alpha", 1.0f) != 1.0f) return std::nullopt;
-      return Function::kElu;
+      return NonlinearFunction::kElu;
     default:
       return std::nullopt;
   }
@@ -92,7 +93,7 @@ bool AppendPower(Appender& to, const Value* exponent) {
     return to.Add(Simple(StageOp::kSave0)) && to.Add(Simple(StageOp::kSquare)) &&
            to.Add({.op = StageOp::kMultiply, .a = Argument::kSaved0});
   }
-  if (e == 0.5f) return to.Add(Call(Function::kSqrt));
+  if (e == 0.5f) return to.Add(Call(NonlinearFunction::kSqrt));
   if (e == -0.5f) return to.Add(Simple(StageOp::kReciprocalSquareRoot));
   if (e == -1) return to.Add(Simple(StageOp::kReciprocal));
   return false;

@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "kiln/numerics/nonlinear.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/systolic/config.h"
 
@@ -161,22 +162,8 @@ enum class StageOp : uint8_t {
   kDivide = 15,                // v / a, correctly rounded
 };
 
-// Nonlinear functions of the vector unit; the approximation is numerics/nonlinear.h's, the same at all levels.
-enum class Function : uint8_t {
-  kExp = 0,
-  kSigmoid = 1,
-  kTanh = 2,
-  kGelu = 3,
-  kGeluTanh = 4,
-  kErf = 5,
-  kSoftplus = 6,
-  kSilu = 7,
-  kHardSigmoid = 8,
-  kHardSwish = 9,
-  kLog = 10,
-  kSqrt = 11,
-  kElu = 12,  // alpha = 1
-};
+// The functions that a stage can name; kReciprocal and kReciprocalSquareRoot are operations of their own.
+inline constexpr NonlinearFunction kLastFunction = NonlinearFunction::kElu;
 
 struct Stage {
   StageOp op = StageOp::kAdd;
@@ -184,7 +171,7 @@ struct Stage {
   Argument b = Argument::kNone;
   float immediate_a = 0;
   float immediate_b = 0;
-  Function function = Function::kExp;
+  NonlinearFunction function = NonlinearFunction::kExp;
 };
 
 // Reduction of v over the elements of the row into scalar register `into`, after the last stage. Lane partials start at

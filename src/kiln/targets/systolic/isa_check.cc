@@ -100,6 +100,8 @@ void CheckStages(Checker& check, const std::vector<Stage>& stages, const VectorP
     };
     argument(stage.a, stage.immediate_a, TakesArgument(stage.op));
     argument(stage.b, stage.immediate_b, stage.op == StageOp::kFma);
+    check.Require(stage.op != StageOp::kFunction || stage.function <= kLastFunction,
+                  "{} is an operation, not a function of a stage", NameOf(stage.function));
     check.Require(!scalar || (stage.op != StageOp::kSave0 && stage.op != StageOp::kSave1),
                   "a scalar stage cannot save a lane value");
   }

@@ -60,7 +60,7 @@ constexpr uint64_t kLast<Argument> = static_cast<uint64_t>(Argument::kSaved1);
 template <>
 constexpr uint64_t kLast<StageOp> = static_cast<uint64_t>(StageOp::kDivide);
 template <>
-constexpr uint64_t kLast<Function> = static_cast<uint64_t>(Function::kElu);
+constexpr uint64_t kLast<NonlinearFunction> = static_cast<uint64_t>(kLastFunction);
 template <>
 constexpr uint64_t kLast<Reduce> = static_cast<uint64_t>(Reduce::kMax);
 template <>

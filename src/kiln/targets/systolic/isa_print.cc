@@ -46,8 +46,6 @@ constexpr std::string_view kElements[] = {"i8", "u8", "i16", "i32", "f32", "vect
 constexpr std::string_view kOps[] = {"add",        "sub",   "rsub",       "mul",   "fma",   "max",
                                      "min",        "abs",   "square",     "save0", "save1", "function",
                                      "reciprocal", "rsqrt", "select_neg", "div"};
-constexpr std::string_view kFunctions[] = {"exp",  "sigmoid",      "tanh",       "gelu", "gelu_tanh", "erf", "softplus",
-                                           "silu", "hard_sigmoid", "hard_swish", "log",  "sqrt",      "elu"};
 constexpr std::string_view kSources[] = {"accumulators", "operand0", "row_buffer", "constant"};
 constexpr std::string_view kReductions[] = {"none", "sum", "max"};
 
@@ -66,7 +64,7 @@ std::string PrintStages(const std::vector<Stage>& stages) {
   std::string out;
   for (const Stage& s : stages) {
     out += out.empty() ? "" : "; ";
-    out += s.op == StageOp::kFunction ? kFunctions[static_cast<size_t>(s.function)] : kOps[static_cast<size_t>(s.op)];
+    out += s.op == StageOp::kFunction ? NameOf(s.function) : kOps[static_cast<size_t>(s.op)];
     out += PrintArgument(s.a, s.immediate_a) + PrintArgument(s.b, s.immediate_b);
   }
   return out;

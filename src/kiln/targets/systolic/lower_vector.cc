@@ -95,7 +95,7 @@ Stage WithScalar(StageOp op, int scalar) {
   return {.op = op, .a = static_cast<Argument>(static_cast<int>(Argument::kScalar0) + scalar)};
 }
 Stage WithImmediate(StageOp op, float value) { return {.op = op, .a = Argument::kImmediate, .immediate_a = value}; }
-Stage Call(Function function) { return {.op = StageOp::kFunction, .function = function}; }
+Stage Call(NonlinearFunction function) { return {.op = StageOp::kFunction, .function = function}; }
 
 std::string ShapeText(const std::vector<int64_t>& shape) { return Shape(shape).ToString(); }
 
@@ -512,11 +512,11 @@ StatusOr<Kernel> Lowering::EmitSoftmax(const Group& group) {
   maximum.to_row_buffer = true;
   Pass sum;
   sum.source = Source::kRowBuffer;
-  sum.stages = {WithScalar(StageOp::kSubtract, 0), Call(Function::kExp)};
+  sum.stages = {WithScalar(StageOp::kSubtract, 0), Call(NonlinearFunction::kExp)};
   sum.reduce = Reduce::kSum;
   sum.into = 1;
   sum.to_row_buffer = !logarithm;
-  sum.scalar_stages = {logarithm ? Call(Function::kLog) : Stage{.op = StageOp::kReciprocal}};
+  sum.scalar_stages = {logarithm ? Call(NonlinearFunction::kLog) : Stage{.op = StageOp::kReciprocal}};
   std::vector<Stage> last =
       logarithm ? std::vector<Stage>{WithScalar(StageOp::kSubtract, 0), WithScalar(StageOp::kSubtract, 1)}
                 : std::vector<Stage>{WithScalar(StageOp::kMultiply, 1)};

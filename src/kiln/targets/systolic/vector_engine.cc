@@ -292,7 +292,7 @@ void VectorEngine::RunStages(const std::vector<Stage>& stages, const Piece& piec
         std::copy_n(values, count, scratch.saved[stage.op == StageOp::kSave0 ? 0 : 1].data());
         break;
       case StageOp::kFunction:
-        numbers_->Apply(ToNonlinear(stage.function), span);
+        numbers_->Apply(stage.function, span);
         break;
       case StageOp::kReciprocal:
         numbers_->Apply(NonlinearFunction::kReciprocal, span);
