@@ -1,4 +1,4 @@
-// Exact sums of products, rounded once: the quire of the Posit Standard (2022), for any formats.
+// Exact sums of products, rounded once: the quire of the Posit Standard (2022, section 3.4), for any formats.
 //
 //   Quire sum;
 //   for (...) sum.AddProduct(Decode(a_format, a[i]), Decode(b_format, b[i]));
