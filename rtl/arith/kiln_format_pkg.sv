@@ -167,7 +167,9 @@ package kiln_format_pkg;
 
   // A signed integer format of any width up to 63, for what lies inside a unit; saturates.
   function automatic format_t integer_format(input int width, input logic [3:0] round);
-    integer_format = FORMAT_BITS'({8'(width), 8'd7, 8'(width - 1), 4'd0, round, 44'd0, 4'd1, 8'(width), 4'd0});
+    // Signed, with exponents of 7 bits.
+    integer_format = FORMAT_BITS'(128'h7000_0000_0000_0000_1000) | (FORMAT_BITS'(width) << 4) |
+        (FORMAT_BITS'(round) << 60) | (FORMAT_BITS'(width) << 68) | (FORMAT_BITS'(width) << 84);
   endfunction
 
   function automatic int max(input int a, input int b);

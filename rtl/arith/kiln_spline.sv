@@ -16,7 +16,7 @@
 // Functions that FUNCTIONS leaves out cost nothing; what comes out for them then means nothing.
 module kiln_spline #(
     parameter kiln_spline_pkg::tables_t TABLES = kiln_spline_tables_pkg::FP32,
-    parameter logic [kiln_spline_pkg::FUNCTIONS-1:0] FUNCTIONS = '1  // bit i: function i is there
+    parameter logic [kiln_spline_pkg::FUNCTIONS-1:0] FUNCTIONS = {kiln_spline_pkg::FUNCTIONS{1'b1}}  // of each: is it there
 ) (
     input  logic [ 3:0] select,  // a function of kiln_spline_pkg
     input  logic [31:0] x,

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "Varith_fp32.h"
+#include "Varith_fp32_netlist.h"
 #include "gtest/gtest.h"
 #include "kiln/numerics/codec.h"
 #include "kiln/targets/systolic/arithmetic.h"
@@ -13,6 +14,7 @@
 namespace kiln::rtl {
 namespace {
 
+template <typename Model>
 class Fp32 : public testing::Test {
  protected:
   void Check(uint32_t a_bits, uint32_t b_bits, uint32_t c_bits, int32_t integer, int32_t low, int32_t high) {
@@ -54,30 +56,34 @@ class Fp32 : public testing::Test {
   }
 
   VerilatedContext context_;
-  Varith_fp32 model_{&context_};
+  Model model_{&context_};
   const Format bf16_ = *FindFormat("bf16"), fp16_ = *FindFormat("fp16");
   int failures_ = 0;
 };
 
-TEST_F(Fp32, Corners) {
+// The units as Verilator reads them, and as Yosys does.
+using Models = testing::Types<Varith_fp32, Varith_fp32_netlist>;
+TYPED_TEST_SUITE(Fp32, Models);
+
+TYPED_TEST(Fp32, Corners) {
   constexpr int32_t kIntegers[] = {0, 1, -1, 127, -128, 0x1000001, 0x1000003, INT32_MAX, INT32_MIN};
   size_t integer = 0;
   for (const uint32_t a : kFp32Corners) {
     for (const uint32_t b : kFp32Corners) {
       for (const uint32_t c : kFp32Corners) {
         for (uint32_t signs = 0; signs < 8; ++signs) {
-          Check(a | signs << 31, b | (signs >> 1) << 31, c | (signs >> 2) << 31,
-                kIntegers[++integer % std::size(kIntegers)], -128, 127);
-          if (TooMany()) return;
+          this->Check(a | signs << 31, b | (signs >> 1) << 31, c | (signs >> 2) << 31,
+                      kIntegers[++integer % std::size(kIntegers)], -128, 127);
+          if (this->TooMany()) return;
         }
       }
     }
   }
 }
 
-TEST_F(Fp32, RandomOperands) {
+TYPED_TEST(Fp32, RandomOperands) {
   Random random(1);
-  for (int i = 0; i < 1500000 && !TooMany(); ++i) {
+  for (int i = 0; i < 1000000 && !this->TooMany(); ++i) {
     const uint32_t a = RandomFp32(random);
     const auto bits = static_cast<uint32_t>(random());
     // A sum that cancels, a quotient next to one that is exact, or anything.
@@ -89,18 +95,18 @@ TEST_F(Fp32, RandomOperands) {
     const auto integer = static_cast<int32_t>(random()) >> (bits % 32);
     const auto low = static_cast<int32_t>(random()) >> (random() % 32);
     const auto high = static_cast<int32_t>(random()) >> (random() % 32);
-    Check(a, b, c, integer, low, high);
+    this->Check(a, b, c, integer, low, high);
   }
 }
 
 // Codes next to ties: values that are a half, and next to it.
-TEST_F(Fp32, CodesNextToTies) {
+TYPED_TEST(Fp32, CodesNextToTies) {
   Random random(2);
-  for (int i = 0; i < 300000 && !TooMany(); ++i) {
+  for (int i = 0; i < 300000 && !this->TooMany(); ++i) {
     const float half = (static_cast<float>(static_cast<int32_t>(random() % 1024)) - 512.0f) * 0.5f;
     const auto zero_point = static_cast<int32_t>(random() % 256) - 128;
-    Check(Near(half, random), std::bit_cast<uint32_t>(std::ldexp(1.0f, static_cast<int>(random() % 3) - 1)), 0,
-          zero_point, -128, 127);
+    this->Check(Near(half, random), std::bit_cast<uint32_t>(std::ldexp(1.0f, static_cast<int>(random() % 3) - 1)), 0,
+                zero_point, -128, 127);
   }
 }
 
