@@ -143,7 +143,7 @@ int64_t GreatestFields(const Spec& s) {
   return 0;
 }
 
-// 754, section 3.4; OFP8, section 4; MX, section 5.3.
+// 754, section 3.4; OFP8, section 5.1; MX, section 5.3.
 Number FloatValue(const Spec& s, uint64_t code) {
   const uint64_t fraction = Bits(code, 0, s.fraction);
   const uint64_t field = Bits(code, s.fraction, s.exponent);
@@ -181,10 +181,7 @@ Number PositValue(const Spec& s, uint64_t code) {
   --at;
   int64_t e = 0;
   for (int i = 0; i < s.exponent; ++i, --at) e = 2 * e + static_cast<int64_t>(bit(at));
-  mpq_class f = 0;
-  for (int place = 1; at >= 0; --at, ++place) {
-    if (bit(at) == 1) f += PowerOfTwo(-place);
-  }
+  const mpq_class f = at < 0 ? mpq_class(0) : mpq_class(Bits(code, 0, at + 1)) * PowerOfTwo(-at - 1);
   const int64_t power = (regime << s.exponent) + e + sign;
   return Real((1 - 3 * sign + f) * PowerOfTwo((1 - 2 * sign) * power));
 }
@@ -283,6 +280,11 @@ Oracle::Entry Oracle::At(int64_t rank) const {
 }
 
 int64_t Oracle::RankBelow(const mpq_class& x) const {
+  if (!table_.empty()) {
+    const auto above = std::upper_bound(table_.begin(), table_.end(), x,
+                                        [](const mpq_class& value, const Entry& entry) { return value < entry.value; });
+    return above - table_.begin() - 1;
+  }
   int64_t low = -1, high = Count();  // values of ranks up to low are not above x, from high on they are
   while (high - low > 1) {
     const int64_t middle = (low + high) / 2;
@@ -395,14 +397,11 @@ uint32_t Oracle::PositCode(const Number& x, uint32_t random) const {
   const uint64_t code = near.code;
   Spec finer = spec_;
   bool out = false;
-  if (rounding_ == Rounding::kStochastic) {  // 32 more bits tell which fraction of the step is cut off
+  if (rounding_ == Rounding::kStochastic) {
+    // 32 more bits tell which fraction of the step is cut off, and it is above `random` where the posit that has
+    // random + 1 in these bits is not above x.
     finer.bits += 32;
-    uint64_t low = 0, high = uint64_t{1} << 32;
-    while (high - low > 1) {
-      const uint64_t middle = (low + high) / 2;
-      (ValueIn(finer, (code << 32) + middle).value <= magnitude ? low : high) = middle;
-    }
-    out = low > random;
+    out = ValueIn(finer, (code << 32) + random + 1).value <= magnitude;
   } else {
     ++finer.bits;
     const mpq_class middle = ValueIn(finer, 2 * code + 1).value;
