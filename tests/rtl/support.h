@@ -142,7 +142,7 @@ std::vector<uint8_t> GetBytes(const Port& port, size_t bytes) {
   static_assert(std::is_trivially_copyable_v<Port>);
   EXPECT_LE(bytes, sizeof port);
   std::vector<uint8_t> result(bytes);
-  std::memcpy(result.data(), &port, std::min(bytes, sizeof port));
+  std::copy_n(reinterpret_cast<const uint8_t*>(&port), std::min(bytes, sizeof port), result.begin());
   return result;
 }
 
@@ -152,7 +152,7 @@ void SetBytes(Port& port, const std::vector<uint8_t>& bytes) {
   static_assert(std::is_trivially_copyable_v<Port>);
   EXPECT_LE(bytes.size(), sizeof port);
   std::memset(static_cast<void*>(&port), 0, sizeof port);
-  std::memcpy(static_cast<void*>(&port), bytes.data(), std::min(bytes.size(), sizeof port));
+  std::copy_n(bytes.begin(), std::min(bytes.size(), sizeof port), reinterpret_cast<uint8_t*>(&port));
 }
 
 // When one side of a handshake holds back: in each cycle with the given probability, or (kBursts) in stretches of
