@@ -165,6 +165,33 @@ package kiln_format_pkg;
     endcase
   endfunction
 
+  // The code of the greatest number.
+  function automatic logic [31:0] greatest_code(input format_t format);
+    logic [30:0] greatest;
+    case (kind(format))
+      KIND_FLOAT: greatest_code = greatest_fields(format);
+      KIND_TABLE: begin
+        // Bits of positive fp32 numbers ascend with the numbers; there is at least one.
+        greatest = '0;
+        greatest_code = '0;
+        for (int i = 0; i < MOST_CODES; i++) begin
+          if (i < (1 << bits(format)) && !format[HEADER_BITS+i*VALUE_BITS+31] &&
+              format[HEADER_BITS+i*VALUE_BITS+:31] >= greatest &&
+              format[HEADER_BITS+i*VALUE_BITS+:31] < 31'h7f80_0000) begin
+            greatest = format[HEADER_BITS+i*VALUE_BITS+:31];
+            greatest_code = i;
+          end
+        end
+      end
+      default: greatest_code = (32'd1 << (bits(format) - (is_signed(format) ? 1 : 0))) - 1;
+    endcase
+  endfunction
+  // The format with overflows that saturate, whatever its own are.
+  function automatic format_t saturating(input format_t format);
+    saturating = format;
+    saturating[67:64] = 4'(OVERFLOW_SATURATE);
+  endfunction
+
   // A signed integer format of any width up to 63, for what lies inside a unit; saturates.
   function automatic format_t integer_format(input int width, input logic [3:0] round);
     // Signed, with exponents of 7 bits.
