@@ -6,6 +6,7 @@
 #include <string>
 
 #include "Vinstruction_decoder.h"
+#include "Vinstruction_decoder_netlist.h"
 #include "kiln/targets/systolic/isa.h"
 #include "kiln/targets/systolic/isa_derived.h"
 #include "tests/rtl/support.h"
@@ -354,6 +355,7 @@ class MemberList {
   bool present_ = true, clears_ = false, zero_ = false;
 };
 
+template <typename Model>
 class Decoder {
  public:
   explicit Decoder(uint64_t seed, double stall = 0) : bench_(seed), stalls_(seed, stall), noise_(seed) {
@@ -412,11 +414,11 @@ class Decoder {
     bench_->clear = 0;
     bench_.Settle();
   }
-  Vinstruction_decoder& bench() { return *bench_; }
+  Model& bench() { return *bench_; }
 
  private:
   static constexpr uint8_t kStageTag = 14;
-  Simulation<Vinstruction_decoder> bench_;
+  Simulation<Model> bench_;
   Stalls stalls_;
   Random noise_;
 };
@@ -428,7 +430,8 @@ Config AnyConfig(Random& random) {
   return config;
 }
 
-void ExpectStage(Decoder& decoder, const Stage& stage) {
+template <typename Model>
+void ExpectStage(Decoder<Model>& decoder, const Stage& stage) {
   EXPECT_EQ(decoder.StageMember(0), static_cast<uint64_t>(stage.op));
   EXPECT_EQ(decoder.StageMember(1), static_cast<uint64_t>(stage.a));
   EXPECT_EQ(decoder.StageMember(2), static_cast<uint64_t>(stage.b));
@@ -437,11 +440,12 @@ void ExpectStage(Decoder& decoder, const Stage& stage) {
   EXPECT_EQ(decoder.StageMember(5), std::bit_cast<uint32_t>(stage.immediate_b));
 }
 
-TEST(InstructionDecoder, SeesWhatTheInstructionSays) {
+template <typename Model>
+void SeesWhatTheInstructionSays(int rounds) {
   Random random(1);
-  Decoder decoder(1, 0.2);
+  Decoder<Model> decoder(1, 0.2);
   std::array<int, 4> kinds{};
-  for (int round = 0; round < 600 && !testing::Test::HasFailure(); ++round) {
+  for (int round = 0; round < rounds && !testing::Test::HasFailure(); ++round) {
     const Config config = AnyConfig(random);
     const auto opcode = static_cast<Opcode>(random.Below(4));
     Instruction instruction;
@@ -489,7 +493,12 @@ TEST(InstructionDecoder, SeesWhatTheInstructionSays) {
     decoder.Next();
     EXPECT_FALSE(decoder.bench().complete);
   }
-  for (const int count : kinds) EXPECT_GT(count, 50);
+  for (const int count : kinds) EXPECT_GT(count, rounds / 12);
+}
+
+TEST(InstructionDecoder, SeesWhatTheInstructionSays) {
+  SeesWhatTheInstructionSays<Vinstruction_decoder>(600);
+  SeesWhatTheInstructionSays<Vinstruction_decoder_netlist>(100);
 }
 
 // A 1x1 convolution of 8x8x16 to 32 channels on 8x8, with one stage and one operand.
@@ -535,7 +544,7 @@ std::vector<uint8_t> With(size_t word, int high, int low, uint64_t value) {
 }
 
 TEST(InstructionDecoder, RefusesWhatUnitsWouldStumbleOver) {
-  Decoder decoder(2);
+  Decoder<Vinstruction_decoder> decoder(2);
   // Words of SmallMatrix: header 0, tiling 1 to 3, reduction 4, 5, region 6 to 8, input 9 to 16, weights 17 to 19,
   // parameters 20, vector 21, 22, operand 23 to 26, pass 27, stage 28, output 29 to 32.
   ASSERT_EQ(systolic::Encode(SmallMatrix(), SmallConfig()).size(), 33 * kWordBytes);
@@ -585,7 +594,7 @@ TEST(InstructionDecoder, RefusesWhatUnitsWouldStumbleOver) {
 // not.
 TEST(InstructionDecoder, EndsOnAnyWords) {
   Random random(3);
-  Decoder decoder(3);
+  Decoder<Vinstruction_decoder> decoder(3);
   int complete = 0, refused = 0;
   for (int round = 0; round < 2000; ++round) {
     const Config config = AnyConfig(random);
