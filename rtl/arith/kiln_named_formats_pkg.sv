@@ -187,7 +187,7 @@ package kiln_named_formats_pkg;
       45: format_of = POSIT32_2;
       46: format_of = NF4;
       47: format_of = LNS8_3;
-      default: format_of = FP32;
+      default: format_of = INT2;
     endcase
   endfunction
 
