@@ -1,8 +1,9 @@
 // Adds the sum of a row tile to an accumulation: accumulation_out = round(accumulation_in + psum * scale).
 //
 //   integer accumulation   wraps modulo 2^bits and takes no scale
-//   other accumulation     the product with the scale is exact and the sum rounded once; an integer psum becomes fp32
-//                          (nearest even) first
+//   quire                  the sum of two quires is exact and takes no scale
+//   other accumulation     the product with the scale is exact and the sum rounded once; an integer psum or a quire
+//                          becomes fp32 (nearest even) first
 //   time                   combinational
 //   C++ twin               kiln::AccumulationStep (numerics/mac.h)
 module kiln_accumulate #(
@@ -32,15 +33,26 @@ module kiln_accumulate #(
     if (SCALED) begin : g_no_scales
       $error("kiln_accumulate: integer accumulations take no scale");
     end
+  end else if (kiln_format_pkg::kind(ACCUMULATION_FORMAT) == kiln_format_pkg::KIND_QUIRE) begin : g_quire
+    localparam int SUM_BITS = ACCUMULATION_BITS - kiln_format_pkg::QUIRE_FLAGS;
+    assign accumulation_out = {
+      accumulation_in[ACCUMULATION_BITS-1:SUM_BITS] | psum[PSUM_BITS-1:SUM_BITS],
+      accumulation_in[SUM_BITS-1:0] + psum[SUM_BITS-1:0]
+    };
+    wire unused_scale = &{1'b0, scale};
+    if (PSUM_BITS != ACCUMULATION_BITS || SCALED) begin : g_no_other
+      $error("kiln_accumulate: a quire takes quires of its own kind, and no scale");
+    end
   end else begin : g_real
-    // What is accumulated before it is scaled: the psum, as fp32 if it is an integer.
-    localparam bit INTEGER_PSUM = kiln_format_pkg::kind(PSUM_FORMAT) == kiln_format_pkg::KIND_INTEGER;
-    localparam int TERM_BITS = INTEGER_PSUM ? 24 : kiln_format_pkg::significand_bits(PSUM_FORMAT);
-    localparam int TERM_EXPONENT_BITS = INTEGER_PSUM ? 9 : kiln_format_pkg::number_exponent_bits(PSUM_FORMAT);
+    // What is accumulated before it is scaled: the psum, as fp32 if it is an integer or a quire.
+    localparam bit CONVERTED = kiln_format_pkg::kind(PSUM_FORMAT) == kiln_format_pkg::KIND_INTEGER ||
+        kiln_format_pkg::kind(PSUM_FORMAT) == kiln_format_pkg::KIND_QUIRE;
+    localparam int TERM_BITS = CONVERTED ? 24 : kiln_format_pkg::significand_bits(PSUM_FORMAT);
+    localparam int TERM_EXPONENT_BITS = CONVERTED ? 9 : kiln_format_pkg::number_exponent_bits(PSUM_FORMAT);
     logic term_nan, term_infinite, term_negative;
     logic signed [TERM_EXPONENT_BITS-1:0] term_exponent;
     logic [TERM_BITS-1:0] term_significand;
-    if (INTEGER_PSUM) begin : g_integer_psum
+    if (CONVERTED) begin : g_converted
       logic [31:0] value;
       kiln_decode_to_fp32 #(.FORMAT(PSUM_FORMAT)) convert (
           .code(psum),
@@ -54,7 +66,7 @@ module kiln_accumulate #(
           .exponent(term_exponent),
           .significand(term_significand)
       );
-    end else begin : g_real_psum
+    end else begin : g_psum
       kiln_decode #(.FORMAT(PSUM_FORMAT)) decode (
           .code(psum),
           .nan(term_nan),

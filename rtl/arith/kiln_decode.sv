@@ -31,6 +31,8 @@ module kiln_decode #(
     kiln_decode_float #(.FORMAT(FORMAT)) decode (.*);
   end else if (KIND == kiln_format_pkg::KIND_POSIT) begin : g_posit
     kiln_decode_posit #(.FORMAT(FORMAT)) decode (.*);
+  end else if (KIND == kiln_format_pkg::KIND_QUIRE) begin : g_quire
+    kiln_decode_quire #(.FORMAT(FORMAT)) decode (.*);
   end else begin : g_table
     kiln_decode_table #(.FORMAT(FORMAT)) decode (.*);
   end

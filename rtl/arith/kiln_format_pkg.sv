@@ -6,12 +6,12 @@
 // kiln_format_pkg::bits(FORMAT).
 //
 //   header bits   field
-//     3:0         kind: KIND_INTEGER, KIND_FLOAT, KIND_POSIT, KIND_TABLE
-//    11:4         bits of a code, 1 to 32
+//     3:0         kind: KIND_INTEGER, KIND_FLOAT, KIND_POSIT, KIND_TABLE, KIND_QUIRE
+//    11:4         bits of a code, 1 to 32; of a quire, the lowest 8 bits of that number
 //    15:12        signed (1) or unsigned (0)
 //    23:16        exponent bits: of a float; es of a posit
 //    31:24        fraction bits: of a float; binary places of an integer
-//    47:32        bias of a float's exponent field, two's complement
+//    47:32        bias of a float's exponent field, two's complement; of a quire, log2 of the weight of its lowest bit
 //    51:48        specials of a float: SPECIALS_NONE, _IEEE, _NAN_ONLY, _FNUZ
 //    55:52        what a float's exponent field 0 means: LOW_SUBNORMAL, LOW_ZERO, LOW_NORMAL; of a table, whether there are
 //                 subnormal fp32 numbers among its values: LOW_SUBNORMAL, LOW_ZERO
@@ -23,9 +23,13 @@
 //    91:84        bits of a two's complement integer that holds every value (integers: every code) in an integer
 //                 sum; 0 where values are no such integers
 //   103:92        steps of a table's encoding
-//   127:104       0
+//   107:104       bits of a code, the upper ones
+//   127:108       0
 // A table goes on with 2^bits values, 32 bits each, the fp32 value of every code, code 0 lowest; then its steps, 40 bits
 // each, which say where the code that an fp32 number gets changes (kiln_encode_table).
+//
+// A quire is no format of numerics/format.h but what exact sums of products are held in (numerics/quire.h), for psums and
+// accumulations. A code is {NaN, plus infinity, minus infinity, sum}: the sum a two's complement number, the flags sticky.
 //
 // Names and meanings are those of src/kiln/numerics/format.h.
 package kiln_format_pkg;
@@ -43,6 +47,8 @@ package kiln_format_pkg;
   localparam int KIND_FLOAT = 1;
   localparam int KIND_POSIT = 2;
   localparam int KIND_TABLE = 3;
+  localparam int KIND_QUIRE = 4;
+  localparam int QUIRE_FLAGS = 3;
 
   localparam int SPECIALS_NONE = 0;
   localparam int SPECIALS_IEEE = 1;
@@ -67,6 +73,8 @@ package kiln_format_pkg;
   // integers of 32 bits.
   localparam format_t FP32 = FORMAT_BITS'(128'h9182_0001_007f_1708_1201);
   localparam format_t INT32 = FORMAT_BITS'(128'h0200_61f0_0000_0000_0000_1200);
+  // The quire of products of posit8_1 numbers, what modules for quires are by default.
+  localparam format_t POSIT8_1_QUIRE = FORMAT_BITS'(128'h8220_0000_ffe8_0000_1534);
 
   // What every NaN is that leaves an fp32 unit.
   localparam logic [31:0] FP32_NAN = 32'h7fc0_0000;
@@ -77,7 +85,7 @@ package kiln_format_pkg;
     kind = 32'(format[3:0]);
   endfunction
   function automatic int bits(input format_t format);
-    bits = 32'(format[11:4]);
+    bits = 32'({format[107:104], format[11:4]});
   endfunction
   function automatic bit is_signed(input format_t format);
     is_signed = format[12];

@@ -3,8 +3,9 @@
 //   integer psum   operands count as kiln_integer_operand says; the sum wraps modulo 2^bits and is exact but for that
 //   other psum     the product is exact and the sum rounded once; with PRODUCT_ROUNDED the product is rounded to the
 //                  psum's format before it is added
+//   quire          exact
 //   time           combinational
-//   C++ twin       kiln::PsumStep (numerics/mac.h)
+//   C++ twin       kiln::PsumStep (numerics/mac.h), kiln::Quire::AddProduct (numerics/quire.h)
 module kiln_multiply_accumulate #(
     parameter  kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter  kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
@@ -93,7 +94,21 @@ module kiln_multiply_accumulate #(
         .significand(product_significand)
     );
 
-    if (PRODUCT_ROUNDED) begin : g_rounded
+    if (kiln_format_pkg::kind(PSUM_FORMAT) == kiln_format_pkg::KIND_QUIRE) begin : g_quire
+      kiln_quire_add_product #(
+          .FORMAT(PSUM_FORMAT),
+          .SIGNIFICAND_BITS(PRODUCT_BITS),
+          .EXPONENT_BITS(PRODUCT_EXPONENT_BITS)
+      ) add (
+          .nan(product_nan),
+          .infinite(product_infinite),
+          .negative(product_negative),
+          .exponent(product_exponent),
+          .significand(product_significand),
+          .code_in(psum_in),
+          .code_out(psum_out)
+      );
+    end else if (PRODUCT_ROUNDED) begin : g_rounded
       localparam int TERM_BITS = kiln_format_pkg::significand_bits(PSUM_FORMAT);
       localparam int TERM_EXPONENT_BITS = kiln_format_pkg::number_exponent_bits(PSUM_FORMAT);
       logic [PSUM_BITS-1:0] product;

@@ -10,6 +10,7 @@
 #include "fmt/format.h"
 #include "kiln/hardware/rtl_constant.h"
 #include "kiln/numerics/codec.h"
+#include "kiln/numerics/quire.h"
 #include "kiln/numerics/tables.h"
 #include "kiln/support/check.h"
 
@@ -23,7 +24,7 @@ constexpr int kMostCodes = 1 << kMostTableBits;
 constexpr int kMostSteps = kMostCodes + 2;
 constexpr int kFormatBits = kHeaderBits + kMostCodes * kValueBits + kMostSteps * kStepBits;
 
-enum Kind : uint8_t { kInteger = 0, kFloat = 1, kPosit = 2, kTable = 3 };
+enum Kind : uint8_t { kInteger = 0, kFloat = 1, kPosit = 2, kTable = 3, kQuire = 4 };
 
 // What the values of a format need when they stand as a significand and an exponent.
 struct Span {
@@ -144,7 +145,34 @@ RtlConstant ConstantOf(const Format& format, DescriptorStyle style) {
   return constant;
 }
 
+RtlConstant QuireOf(const Format& input, const Format& weight) {
+  constexpr int kFlags = 3;
+  constexpr int kSignificandBits = 34;  // what rounds to fp32 and its sticky bit, and some to spare
+  const ExactProducts products = ExactProductsOf(input, weight);
+  const auto bits = static_cast<uint64_t>(std::max<int64_t>(products.sum_bits(), kSignificandBits + 1) + kFlags);
+  RtlConstant constant;
+  constant.Append(kQuire, 4);
+  constant.Append(bits, 8);
+  constant.Append(1, 4);
+  constant.Append(0, 16);
+  constant.Append(static_cast<uint64_t>(products.lowest), 16);
+  constant.Append(0, 20);
+  constant.Append(kSignificandBits, 8);
+  constant.Append(static_cast<uint64_t>(SignedBits(products.lowest, products.lowest + products.sum_bits())) + 1, 8);
+  constant.Append(0, 20);
+  constant.Append(bits >> 8, 4);
+  return constant;
+}
+
+RtlConstant ConstantOf(const FormatConstant& constant) {
+  return constant.weight ? QuireOf(constant.format, *constant.weight) : ConstantOf(constant.format, constant.style);
+}
+
 }  // namespace
+
+std::string QuireDescriptor(const Format& input, const Format& weight) {
+  return QuireOf(input, weight).Literal(kFormatBits);
+}
 
 bool CanBeTable(const Format& format) {
   return format.bits <= kMostTableBits && format.rounding != Rounding::kStochastic &&
@@ -169,8 +197,8 @@ std::string FormatsPackage(const std::string& package, const std::string& commen
       "  typedef logic [{}:0] format_t;\n\n",
       comment, package, kFormatBits - 1);
   for (const FormatConstant& constant : constants) {
-    text += fmt::format("  localparam format_t {} = {};\n", constant.name,
-                        ConstantOf(constant.format, constant.style).Expression(kFormatBits));
+    text +=
+        fmt::format("  localparam format_t {} = {};\n", constant.name, ConstantOf(constant).Expression(kFormatBits));
   }
   text += fmt::format(
       "\n  // By index, in the order above.\n"

@@ -3,6 +3,7 @@
 #ifndef KILN_HARDWARE_RTL_FORMAT_H_
 #define KILN_HARDWARE_RTL_FORMAT_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ enum class DescriptorStyle {
 
 // The literal of a format. Codebooks are tables in either style.
 std::string FormatDescriptor(const Format& format, DescriptorStyle style = DescriptorStyle::kFields);
+// The literal of the quire of the two formats' products (numerics/quire.h), for psums and accumulations.
+std::string QuireDescriptor(const Format& input, const Format& weight);
 // Whether a format can be a table.
 bool CanBeTable(const Format& format);
 
@@ -28,6 +31,7 @@ struct FormatConstant {
   std::string name;
   Format format;
   DescriptorStyle style = DescriptorStyle::kFields;
+  std::optional<Format> weight = std::nullopt;  // with one, the constant is the quire of `format` and this one
 };
 //   comment    lines of the file's head, each with its "// "
 std::string FormatsPackage(const std::string& package, const std::string& comment,
