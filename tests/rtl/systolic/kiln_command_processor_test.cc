@@ -23,7 +23,7 @@ using systolic::Opcode;
 constexpr size_t kWordBytes = 16;
 constexpr uint64_t kMemoryBytes = 1 << 20;
 constexpr uint64_t kPortLatency = 2;  // kiln_axi_pkg::PORT_LATENCY
-constexpr int kQueueDepth = 2;        // COMMAND_QUEUE_DEPTH of the models
+constexpr uint64_t kSlots = 5;        // SLOTS of the models
 
 // kiln_control_pkg
 enum Register : uint16_t {
@@ -136,7 +136,6 @@ template <typename Model>
 class Machine {
  public:
   static constexpr unsigned kPortBytes = std::is_same_v<Model, Vcommand_processor_8> ? 8 : 16;
-  static constexpr uint64_t kSlots = kQueueDepth + 3;
 
   explicit Machine(uint64_t seed, const testbench::AxiTiming& timing = {}, double unit_stall = 0)
       : model_(seed), memory_(kMemoryBytes, timing), port_(&memory_, kPortBytes, seed), random_(seed) {
@@ -222,6 +221,9 @@ class Machine {
     return activity_[static_cast<size_t>(unit)][static_cast<size_t>(counter)];
   }
   uint64_t run_cycles() const { return run_cycles_; }
+  void Wait(int cycles) {
+    for (int i = 0; i < cycles; ++i) Cycle();
+  }
 
   bool hold_units = false;  // no unit takes a command
   bool never_finish = false;
@@ -379,7 +381,7 @@ void ExpectCommands(const Machine<Model>& machine, const Program& program) {
   for (size_t k = 0; k < program.instructions.size(); ++k) {
     const Opcode opcode = program.instructions[k].opcode;
     const std::vector<uint8_t>& words = program.encoded[k];
-    const uint64_t slot = k % Machine<Model>::kSlots;
+    const uint64_t slot = k % kSlots;
     for (int u = 0; u < kUnits; ++u) {
       if (!Uses(opcode, u)) continue;
       const size_t at = next[static_cast<size_t>(u)]++;
@@ -471,6 +473,34 @@ void TimesAgree(uint64_t seed) {
 TEST(CommandProcessor, TakesTheTimeOfTheManual) {
   for (uint64_t seed = 1; seed <= 5; ++seed) TimesAgree<Vcommand_processor_16>(seed);
   for (uint64_t seed = 6; seed <= 10; ++seed) TimesAgree<Vcommand_processor_8>(seed);
+}
+
+// With queues of one, an instruction waits until all its units have taken the one before: taken in cycle p, the next
+// one stands there in p + 2.
+TEST(CommandProcessor, WaitsForRoom) {
+  Random random(11);
+  Config config = systolic::RandomConfig(random);
+  const Instruction matrix = systolic::RandomInstruction(random, config, Opcode::kMatrix).instruction;
+  const std::vector<uint8_t> words = systolic::Encode(matrix, config);
+  std::vector<uint8_t> program = words;
+  program.insert(program.end(), words.begin(), words.end());
+  const std::vector<uint8_t> end = systolic::Encode(Instruction(), config);
+  program.insert(program.end(), end.begin(), end.end());
+  Machine<Vcommand_processor_8> machine(11);
+  machine.Place(0, program);
+  machine.hold_units = true;
+  machine.Start(0);
+  machine.Wait(1000);
+  for (const int unit : {kInputFetch, kWeightFetch, kWeightLoad, kArray, kParameterFetch, kVector}) {
+    ASSERT_EQ(machine.seen(unit).size(), 1u);
+  }
+  const uint64_t taken = machine.run_cycles();
+  machine.hold_units = false;
+  EXPECT_EQ(machine.Finish(), kDone);
+  for (const int unit : {kInputFetch, kWeightFetch, kWeightLoad, kArray, kParameterFetch, kVector}) {
+    ASSERT_EQ(machine.seen(unit).size(), 2u);
+    EXPECT_EQ(machine.seen(unit)[1].cycle, taken + 2) << "unit " << unit;
+  }
 }
 
 // A program of one vector instruction.
