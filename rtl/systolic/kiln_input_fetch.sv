@@ -2,7 +2,7 @@
 // work"), puts padding where the image ends, packs taps, and writes whole words into the banks of the array's input buffer or
 // of the depthwise unit's.
 //   command    stays at its port until command_ready, which comes with its last request. command_taken from the first cycle in which it
-//              stands there and the port is not busy with the one before
+//              stands there and the port has done with the one before
 //   request    one for each word, with tap packing one for each run of a word, null (0 bytes) where all of it lies outside the image; one a
 //              cycle if the port takes them. The first one of an instruction comes in the cycle in which the command is there
 //              (after_previous: and all earlier instructions are `finished`), the first one of a fill in the cycle in which there is a bank,
@@ -13,12 +13,18 @@
 //   filled     with the last write of a fill
 //   released   counted from the cycle after the pulse on; both buffers begin with two free banks. Fill k goes to bank k modulo 2 of its
 //              buffer
+//   scales     (BLOCK_SIZE > 0) of an instruction that has them: with each request for a word one for the scale of its block, on a port of its
+//              own, in the same cycle; padding has SCALE_ONE. They go to the word's place in a buffer of their own, and a fill is
+//              there when both are. A scale lies in one beat
 module kiln_input_fetch #(
     parameter int unsigned ARRAY_ROWS = 8,
     parameter int unsigned ARRAY_COLUMNS = 8,
     parameter int unsigned INPUT_BITS = 8,  // of a code
     parameter int unsigned INPUT_BUFFER_WORDS = 1024,  // of a bank
     parameter int unsigned DEPTHWISE_BUFFER_WORDS = 1024,
+    parameter int unsigned BLOCK_SIZE = 0,  // channels that share a scale, a multiple of ARRAY_ROWS; 0: no scales
+    parameter int unsigned SCALE_BITS = 8,  // of a scale's code
+    parameter int unsigned SCALE_ONE = 127,  // the code of 1
     localparam int unsigned CODE_BYTES = INPUT_BITS > 16 ? 4 : INPUT_BITS > 8 ? 2 : 1,  // in memory; derived, do not set
     localparam int unsigned LANES = ARRAY_ROWS > ARRAY_COLUMNS ? ARRAY_ROWS : ARRAY_COLUMNS,
     localparam int unsigned LANE_BITS = $clog2(LANES + 1),
@@ -28,7 +34,10 @@ module kiln_input_fetch #(
     localparam int unsigned PLACE_BITS = WORDS > 1 ? $clog2(WORDS) : 1,
     localparam int unsigned ARRAY_PLACE_BITS = INPUT_BUFFER_WORDS > 1 ? $clog2(INPUT_BUFFER_WORDS) : 1,
     localparam int unsigned DEPTHWISE_PLACE_BITS = DEPTHWISE_BUFFER_WORDS > 1 ? $clog2(DEPTHWISE_BUFFER_WORDS) : 1,
-    localparam int unsigned TAG_BITS = 3 + PLACE_BITS + 2 * LANE_BITS + INPUT_BITS
+    localparam int unsigned TAG_BITS = 4 + PLACE_BITS + 2 * LANE_BITS + INPUT_BITS,
+    localparam int unsigned SCALE_BYTES = SCALE_BITS > 16 ? 4 : SCALE_BITS > 8 ? 2 : 1,
+    localparam int unsigned SCALE_BYTES_BITS = $clog2(SCALE_BYTES + 1),
+    localparam int unsigned SCALE_TAG_BITS = 3 + ARRAY_PLACE_BITS
 ) (
     input  logic                                     clock,
     input  logic                                     reset,
@@ -60,6 +69,20 @@ module kiln_input_fetch #(
     output logic [     ARRAY_COLUMNS*INPUT_BITS-1:0] depthwise_write_data,
     output logic                                     depthwise_filled,
     input  logic                                     depthwise_released,
+    // Block scales: the command's section, a kiln_axi_read_port with SCALE_BYTES and SCALE_TAG_BITS, their buffer.
+    input  kiln_systolic_pkg::input_scales_t         command_scales,
+    output logic                                     scale_request_valid,
+    input  logic                                     scale_request_ready,
+    output logic [                             39:0] scale_request_address,
+    output logic [             SCALE_BYTES_BITS-1:0] scale_request_bytes,
+    output logic [               SCALE_TAG_BITS-1:0] scale_request_tag,
+    input  logic                                     scale_word_valid,
+    input  logic [                SCALE_BYTES*8-1:0] scale_word_data,
+    input  logic [               SCALE_TAG_BITS-1:0] scale_word_tag,
+    output logic                                     scale_write_enable,
+    output logic                                     scale_write_bank,
+    output logic [             ARRAY_PLACE_BITS-1:0] scale_write_address,
+    output logic [                   SCALE_BITS-1:0] scale_write_data,
     // For performance counters.
     output logic                                     busy,
     output logic                                     stalled_previous,  // earlier instruction not finished
@@ -72,9 +95,10 @@ module kiln_input_fetch #(
   localparam logic [39:0] GROUP_BYTES = 40'(ARRAY_ROWS * CODE_BYTES);
   localparam logic [39:0] COLUMN_TILE_BYTES = 40'(ARRAY_COLUMNS * CODE_BYTES);
 
-  logic depthwise, packed_taps, fire;
+  logic depthwise, packed_taps, scaled, fire;
   assign depthwise = command.header.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE;
   assign packed_taps = command.tiling.packing == kiln_systolic_pkg::PACKING_TAPS;
+  assign scaled = BLOCK_SIZE > 0 && command.header.input_blocks;
   assign fire = request_valid && request_ready;
 
   // ---- The visits that fetch inputs: one for all blocks where they are resident.
@@ -132,6 +156,7 @@ module kiln_input_fetch #(
   assign group_end = place_end && last_place;
 
   logic [31:0] iy, ix;
+  logic [2:0] walk_y, walk_x;
   logic [39:0] row_offset, column_offset;
   kiln_region_axis axis_y (
       .clock,
@@ -154,7 +179,8 @@ module kiln_input_fetch #(
       .restart(visit_end && (step[3] || step[4] || last_visit)),
       .coordinate(iy),
       .offset(row_offset),
-      .last(last_row)
+      .last(last_row),
+      .walk(walk_y)
   );
   kiln_region_axis axis_x (
       .clock,
@@ -177,7 +203,8 @@ module kiln_input_fetch #(
       .restart(visit_end && (step[2] || step[3] || step[4] || last_visit)),
       .coordinate(ix),
       .offset(column_offset),
-      .last(last_place_of_row)
+      .last(last_place_of_row),
+      .walk(walk_x)
   );
 
   logic [LANE_BITS-1:0] run_lane, run_entries;
@@ -214,6 +241,9 @@ module kiln_input_fetch #(
 
   // ---- Channels and batch in memory, and the place in the bank.
   logic [39:0] channel_offset;
+  // Group; block inside the tiles; tile or block outside them; batch. A tile brings the inner ones back to the first.
+  logic [3:0] walk_channels;
+  assign walk_channels = {visit_end && step[4], visit_end && (|step[3:1]), visit_end && step[0], group_end && !last_group};
   kiln_nest_sum #(
       .LEVELS(4),
       .BITS  (40)
@@ -221,8 +251,7 @@ module kiln_input_fetch #(
       .clock,
       .reset,
       .restart(visit_end && last_visit),
-      // Group; block inside the tiles; tile or block outside them; batch. A tile brings the inner ones back to the first.
-      .advance({visit_end && step[4], visit_end && (|step[3:1]), visit_end && step[0], group_end && !last_group}),
+      .advance(walk_channels),
       .steps({
         command.image.batch_stride,
         depthwise && step[3] ? COLUMN_TILE_BYTES : 40'd0,
@@ -303,42 +332,47 @@ module kiln_input_fetch #(
   assign request_address = only_padding ? command.image.base : inside_address;
   assign request_bytes = only_padding ? BYTES_BITS'(1) : none ? '0 : bytes;
   assign request_tag = {
-    depthwise, last_of_fill, last_of_word, bank_place, first_lane, valid_lanes, command.image.pad_code[INPUT_BITS-1:0]
+    scaled, depthwise, last_of_fill, last_of_word, bank_place, first_lane, valid_lanes, command.image.pad_code[INPUT_BITS-1:0]
   };
 
   // ---- When it may go out.
   logic [1:0] array_free, depthwise_free;  // banks
-  logic in_fill, array_takes, depthwise_takes, earlier_finished, bank_there, taken;
+  logic in_fill, array_takes, depthwise_takes, earlier_finished, bank_there, may_request, taken;
+  logic asked, port_done;  // the port may still be busy with a request of this unit
   assign earlier_finished = !command.header.after_previous || finished == command.number;
   assign bank_there = in_fill || (depthwise ? depthwise_free : array_free) != '0;
-  assign request_valid = command_valid && earlier_finished && bank_there;
+  assign may_request = command_valid && earlier_finished && bank_there;
+  assign request_valid = may_request && (!scaled || scale_request_ready);
   assign command_ready = visit_end && last_visit;
-  assign command_taken = command_valid && (taken || request_ready);
+  assign port_done = (!asked || request_ready);
+  assign command_taken = command_valid && (taken || port_done);
   assign array_takes = fire && !in_fill && !depthwise;
   assign depthwise_takes = fire && !in_fill && depthwise;
   always_ff @(posedge clock) begin
     if (reset) begin
       in_fill        <= 1'b0;
       taken          <= 1'b0;
+      asked          <= 1'b0;
       array_free     <= 2'd2;
       depthwise_free <= 2'd2;
     end else begin
       if (fire) in_fill <= !fill_end;
       taken          <= command_taken && !command_ready;
+      asked          <= fire || (asked && !request_ready);
       array_free     <= array_free + 2'(array_released) - 2'(array_takes);
       depthwise_free <= depthwise_free + 2'(depthwise_released) - 2'(depthwise_takes);
     end
   end
-  assign busy = request_valid || !request_ready;
+  assign busy = fire || (asked && !request_ready);
   assign stalled_previous = command_taken && !earlier_finished;
-  assign stalled_bank = command_taken && earlier_finished && request_ready && !bank_there;
+  assign stalled_bank = command_taken && earlier_finished && port_done && !bank_there;
 
   // ---- Words that come back: runs join in `partial` until their word is whole.
-  logic word_depthwise, word_fill_ends, word_whole, has_partial;
+  logic word_scaled, word_depthwise, word_fill_ends, word_whole, has_partial;
   logic [PLACE_BITS-1:0] word_place;
   logic [LANE_BITS-1:0] word_first_lane, word_lanes;
   logic [INPUT_BITS-1:0] word_pad;
-  assign {word_depthwise, word_fill_ends, word_whole, word_place, word_first_lane, word_lanes, word_pad} = word_tag;
+  assign {word_scaled, word_depthwise, word_fill_ends, word_whole, word_place, word_first_lane, word_lanes, word_pad} = word_tag;
 
   logic [LANES*INPUT_BITS-1:0] arrived, partial, joined_word;
   for (genvar i = 0; i < LANES; i++) begin : g_lane
@@ -362,10 +396,11 @@ module kiln_input_fetch #(
     else if (word_valid) has_partial <= !word_whole;
   end
 
+  logic array_fill_ends;
   assign array_write_enable = word_valid && word_whole && !word_depthwise;
   assign array_write_address = word_place[ARRAY_PLACE_BITS-1:0];
   assign array_write_data = joined_word[ARRAY_ROWS*INPUT_BITS-1:0];
-  assign array_filled = array_write_enable && word_fill_ends;
+  assign array_fill_ends = array_write_enable && word_fill_ends;
   assign depthwise_write_enable = word_valid && word_whole && word_depthwise;
   assign depthwise_write_address = word_place[DEPTHWISE_PLACE_BITS-1:0];
   assign depthwise_write_data = joined_word[ARRAY_COLUMNS*INPUT_BITS-1:0];
@@ -375,8 +410,100 @@ module kiln_input_fetch #(
       array_write_bank     <= 1'b0;
       depthwise_write_bank <= 1'b0;
     end else begin
-      if (array_filled) array_write_bank <= !array_write_bank;
+      if (array_fill_ends) array_write_bank <= !array_write_bank;
       if (depthwise_filled) depthwise_write_bank <= !depthwise_write_bank;
     end
+  end
+
+  // ---- Block scales: walked as the words are, by steps of their own.
+  if (BLOCK_SIZE == 0) begin : g_no_scales
+    assign scale_request_valid = 1'b0;
+    assign scale_request_address = '0;
+    assign scale_request_bytes = '0;
+    assign scale_request_tag = '0;
+    assign scale_write_enable = 1'b0;
+    assign scale_write_bank = 1'b0;
+    assign scale_write_address = '0;
+    assign scale_write_data = '0;
+    assign array_filled = array_fill_ends;
+    wire unused_scales = &{1'b0, command_scales, scale_request_ready, scale_word_valid, scale_word_data, scale_word_tag, word_scaled, walk_y, walk_x};
+  end else begin : g_scales
+    localparam int unsigned GROUPS = BLOCK_SIZE / ARRAY_ROWS;  // that share a scale
+
+    logic [COUNT_BITS-1:0] group_in_block;
+    logic last_group_of_block;
+    assign last_group_of_block = group_in_block == COUNT_BITS'(GROUPS - 1);
+    always_ff @(posedge clock) begin
+      if (reset || visit_end) group_in_block <= '0;
+      else if (group_end) group_in_block <= last_group_of_block ? '0 : group_in_block + ONE;
+    end
+
+    logic [39:0] scale_row_offset, scale_column_offset, scale_block_offset;
+    kiln_nest_sum #(
+        .LEVELS(3),
+        .BITS  (40)
+    ) row_offsets (
+        .clock,
+        .reset,
+        .restart(visit_end && (step[3] || step[4] || last_visit)),
+        .advance(walk_y),
+        .steps({
+          visit_end && step[2] ? command_scales.tile_row_stride : 40'd0,
+          command.region.compact_y ? command_scales.output_row_stride : command_scales.row_stride,
+          command_scales.tap_row_stride
+        }),
+        .sum(scale_row_offset)
+    );
+    kiln_nest_sum #(
+        .LEVELS(3),
+        .BITS  (40)
+    ) column_offsets (
+        .clock,
+        .reset,
+        .restart(visit_end && (step[2] || step[3] || step[4] || last_visit)),
+        .advance(walk_x),
+        .steps({
+          visit_end && step[1] ? command_scales.tile_column_stride : 40'd0,
+          command.region.compact_x ? command_scales.output_column_stride : command_scales.column_stride,
+          command_scales.tap_column_stride
+        }),
+        .sum(scale_column_offset)
+    );
+    kiln_nest_sum #(
+        .LEVELS(4),
+        .BITS  (40)
+    ) block_offsets (
+        .clock,
+        .reset,
+        .restart(visit_end && last_visit),
+        .advance(walk_channels),
+        .steps({command_scales.batch_stride, 80'd0, last_group_of_block ? 40'(SCALE_BYTES) : 40'd0}),
+        .sum(scale_block_offset)
+    );
+
+    logic request_bank, word_bank, word_ends, word_inside;
+    always_ff @(posedge clock) begin
+      if (reset) request_bank <= 1'b0;
+      else if (fill_end && !depthwise) request_bank <= !request_bank;
+    end
+    assign scale_request_valid = may_request && scaled && request_ready;
+    assign scale_request_address = command_scales.base + scale_block_offset + command_scales.row_origin + scale_row_offset +
+        command_scales.column_origin + scale_column_offset;
+    assign scale_request_bytes = none ? '0 : SCALE_BYTES_BITS'(SCALE_BYTES);
+    assign scale_request_tag = {request_bank, last_of_fill, !none, bank_place[ARRAY_PLACE_BITS-1:0]};
+
+    assign {word_bank, word_ends, word_inside, scale_write_address} = scale_word_tag;
+    assign scale_write_enable = scale_word_valid;
+    assign scale_write_bank = word_bank;
+    assign scale_write_data = word_inside ? scale_word_data[SCALE_BITS-1:0] : SCALE_BITS'(SCALE_ONE);
+
+    kiln_fill_join join_fills (
+        .clock,
+        .reset,
+        .filled(array_fill_ends),
+        .scaled(word_scaled),
+        .scales_filled(scale_word_valid && word_ends),
+        .both_filled(array_filled)
+    );
   end
 endmodule

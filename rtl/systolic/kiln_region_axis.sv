@@ -28,7 +28,8 @@ module kiln_region_axis (
     input  logic        restart,
     output logic [31:0] coordinate,  // two's complement
     output logic [39:0] offset,
-    output logic        last  // place of the tile
+    output logic        last,  // place of the tile
+    output logic [ 2:0] walk  // kiln_nest_sum's `advance`, for sums of other steps along this axis: tap, place, tile or rewind
 );
   localparam logic [23:0] ONE = 24'd1;
 
@@ -50,6 +51,8 @@ module kiln_region_axis (
     end
   end
 
+  assign walk = {rewind || next_tile, by_place, by_tap};
+
   logic [31:0] walked;
   kiln_nest_sum #(
       .LEVELS(3),
@@ -58,7 +61,7 @@ module kiln_region_axis (
       .clock,
       .reset,
       .restart,
-      .advance({rewind || next_tile, by_place, by_tap}),
+      .advance(walk),
       .steps({next_tile ? tile_step : 32'd0, by_pixel ? {8'd0, stride} : 32'd1, {8'd0, dilation}}),
       .sum(walked)
   );
@@ -71,7 +74,7 @@ module kiln_region_axis (
       .clock,
       .reset,
       .restart,
-      .advance({rewind || next_tile, by_place, by_tap}),
+      .advance(walk),
       .steps({next_tile ? tile_bytes : 40'd0, by_pixel ? stride_bytes : place_bytes, dilation_bytes}),
       .sum(offset)
   );

@@ -1,7 +1,7 @@
 // Weight fetch: reads the weight tiles of matrix instructions, in the order of passes, and the taps of depthwise ones, and writes
 // them into the banks of the array's weight buffer or of the depthwise unit's (docs/systolic.md, "Order of work").
 //   command    stays at its port until command_ready, which comes with its last request. command_taken from the first cycle in which it
-//              stands there and the port is not busy with the one before
+//              stands there and the port has done with the one before
 //   request    tiled: one for each of the R rows of a tile; strided: one for each valid row, or by_columns for each valid column;
 //              depthwise: one for each tap. One a cycle if the port takes them. The first one of an instruction comes in the cycle in which the
 //              command is there (strided weights that another instruction wrote, after_previous: and all earlier instructions
@@ -10,11 +10,16 @@
 //   filled     with the last write of a fill: weight_tiles_per_bank tiles or what is left of the block; depthwise: all taps
 //   released   counted from the cycle after the pulse on; both buffers begin with two free banks. Fill k goes to bank k modulo 2 of its
 //              buffer
+//   scales     (BLOCK_SIZE > 0) of an instruction that has them: with the first request for a tile the one for the scale of its first column, on
+//              a port of its own, then one a cycle for the others (tiled: C, strided: the valid ones); the next tile begins when both are done.
+//              They are written column by column into a buffer of their own, and a fill is there when both are. A scale lies in one beat
 module kiln_weight_fetch #(
     parameter int unsigned ARRAY_ROWS = 8,
     parameter int unsigned ARRAY_COLUMNS = 8,
     parameter int unsigned WEIGHT_BITS = 8,  // of a code
     parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,  // rows of a bank
+    parameter int unsigned BLOCK_SIZE = 0,  // rows that share a scale, a multiple of ARRAY_ROWS; 0: no scales
+    parameter int unsigned SCALE_BITS = 8,  // of a scale's code
     localparam int unsigned CODE_BYTES = WEIGHT_BITS > 16 ? 4 : WEIGHT_BITS > 8 ? 2 : 1,  // in memory; derived, do not set
     localparam int unsigned LANES = ARRAY_ROWS > ARRAY_COLUMNS ? ARRAY_ROWS : ARRAY_COLUMNS,
     localparam int unsigned LANE_BITS = $clog2(LANES + 1),
@@ -23,7 +28,10 @@ module kiln_weight_fetch #(
     localparam int unsigned TILES = WEIGHT_BUFFER_WORDS / ARRAY_ROWS,
     localparam int unsigned TILE_BITS = TILES > 1 ? $clog2(TILES) : 1,
     localparam int unsigned INDEX_BITS = LANES > 1 ? $clog2(LANES) : 1,
-    localparam int unsigned TAG_BITS = 4 + TILE_BITS + INDEX_BITS + LANE_BITS
+    localparam int unsigned TAG_BITS = 5 + TILE_BITS + INDEX_BITS + LANE_BITS,
+    localparam int unsigned COLUMN_BITS = ARRAY_COLUMNS > 1 ? $clog2(ARRAY_COLUMNS) : 1,
+    localparam int unsigned SCALE_BYTES = SCALE_BITS > 16 ? 4 : SCALE_BITS > 8 ? 2 : 1,
+    localparam int unsigned SCALE_TAG_BITS = 2 + TILE_BITS + COLUMN_BITS
 ) (
     input  logic                                     clock,
     input  logic                                     reset,
@@ -57,6 +65,21 @@ module kiln_weight_fetch #(
     output logic [    ARRAY_COLUMNS*WEIGHT_BITS-1:0] depthwise_write_data,
     output logic                                     depthwise_filled,
     input  logic                                     depthwise_released,
+    // Block scales: the command's section, a kiln_axi_read_port with SCALE_BYTES and SCALE_TAG_BITS (all requests have SCALE_BYTES), their
+    // buffer.
+    input  kiln_systolic_pkg::weight_scales_t        command_scales,
+    output logic                                     scale_request_valid,
+    input  logic                                     scale_request_ready,
+    output logic [                             39:0] scale_request_address,
+    output logic [               SCALE_TAG_BITS-1:0] scale_request_tag,
+    input  logic                                     scale_word_valid,
+    input  logic [                SCALE_BYTES*8-1:0] scale_word_data,
+    input  logic [               SCALE_TAG_BITS-1:0] scale_word_tag,
+    output logic                                     scale_write_enable,
+    output logic                                     scale_write_bank,
+    output logic [                    TILE_BITS-1:0] scale_write_tile,
+    output logic [                  COLUMN_BITS-1:0] scale_write_column,
+    output logic [                   SCALE_BITS-1:0] scale_write_data,
     // For performance counters.
     output logic                                     busy,
     output logic                                     stalled_previous,  // earlier instruction not finished
@@ -69,10 +92,11 @@ module kiln_weight_fetch #(
   localparam logic [LANE_BITS-1:0] ROW_LANES = LANE_BITS'(ARRAY_ROWS);
   localparam logic [LANE_BITS-1:0] COLUMN_LANES = LANE_BITS'(ARRAY_COLUMNS);
 
-  logic depthwise, strided, by_columns, fire;
+  logic depthwise, strided, by_columns, scaled, fire;
   assign depthwise = command.header.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE;
   assign strided = !depthwise && command.weights.layout == kiln_systolic_pkg::LAYOUT_STRIDED;
   assign by_columns = strided && command.weights.by_columns;
+  assign scaled = BLOCK_SIZE > 0 && command.header.weight_blocks;
   assign fire = request_valid && request_ready;
 
   // ---- The visits that fetch weights: one for all pixel tiles where they are resident.
@@ -200,42 +224,50 @@ module kiln_weight_fetch #(
   assign request_address = command.weights.base + group_offset + column_offset + line_offset;
   assign request_bytes = BYTES_BITS'(codes) * BYTES_BITS'(CODE_BYTES);
   assign request_tag = {
-    depthwise, last_line && last_tile_of_fill, tap == '0, by_columns, tile_in_fill[TILE_BITS-1:0], line[INDEX_BITS-1:0], codes
+    scaled, depthwise, last_line && last_tile_of_fill, tap == '0, by_columns, tile_in_fill[TILE_BITS-1:0], line[INDEX_BITS-1:0], codes
   };
 
   // ---- When it may go out.
   logic [1:0] array_free, depthwise_free;  // banks
   logic in_fill, array_takes, depthwise_takes, earlier_finished, bank_there, taken;
+  logic asked, port_done;  // the port may still be busy with a request of this unit
   assign earlier_finished = !(command.header.after_previous && strided) || finished == command.number;
   assign bank_there = in_fill || (depthwise ? depthwise_free : array_free) != '0;
-  assign request_valid = command_valid && earlier_finished && bank_there;
+  // A tile waits for the scales of the one before, and its first request goes out beside its first scale's.
+  logic may_request, scales_busy, tile_begins;
+  assign tile_begins = line == '0;
+  assign may_request = command_valid && earlier_finished && bank_there && !(tile_begins && scales_busy);
+  assign request_valid = may_request && (!scaled || !tile_begins || scale_request_ready);
   assign command_ready = visit_end && last_visit;
-  assign command_taken = command_valid && (taken || request_ready);
+  assign port_done = (!asked || request_ready) && !scales_busy;
+  assign command_taken = command_valid && (taken || port_done);
   assign array_takes = fire && !in_fill && !depthwise;
   assign depthwise_takes = fire && !in_fill && depthwise;
   always_ff @(posedge clock) begin
     if (reset) begin
       in_fill        <= 1'b0;
       taken          <= 1'b0;
+      asked          <= 1'b0;
       array_free     <= 2'd2;
       depthwise_free <= 2'd2;
     end else begin
       if (fire) in_fill <= !fill_end;
       taken          <= command_taken && !command_ready;
+      asked          <= fire || (asked && !request_ready);
       array_free     <= array_free + 2'(array_released) - 2'(array_takes);
       depthwise_free <= depthwise_free + 2'(depthwise_released) - 2'(depthwise_takes);
     end
   end
-  assign busy = request_valid || !request_ready;
+  assign busy = fire || (asked && !request_ready) || scales_busy;
   assign stalled_previous = command_taken && !earlier_finished;
-  assign stalled_bank = command_taken && earlier_finished && request_ready && !bank_there;
+  assign stalled_bank = command_taken && earlier_finished && port_done && !bank_there;
 
   // ---- Words that come back.
-  logic word_depthwise, word_fill_ends, word_first_tap, word_transposed;
+  logic word_scaled, word_depthwise, word_fill_ends, word_first_tap, word_transposed;
   logic [TILE_BITS-1:0] word_tile;
   logic [INDEX_BITS-1:0] word_index;
   logic [LANE_BITS-1:0] word_codes;
-  assign {word_depthwise, word_fill_ends, word_first_tap, word_transposed, word_tile, word_index, word_codes} = word_tag;
+  assign {word_scaled, word_depthwise, word_fill_ends, word_first_tap, word_transposed, word_tile, word_index, word_codes} = word_tag;
 
   logic [LANES*WEIGHT_BITS-1:0] data;
   for (genvar i = 0; i < LANES; i++) begin : g_lane
@@ -245,12 +277,13 @@ module kiln_weight_fetch #(
       wire unused_bits = &{1'b0, word_data[i*CODE_BYTES*8+WEIGHT_BITS+:CODE_BYTES*8-WEIGHT_BITS]};
     end
   end
+  logic array_fill_ends;
   assign array_write_enable = word_valid && !word_depthwise;
   assign array_write_tile = word_tile;
   assign array_write_transposed = word_transposed;
   assign array_write_index = word_index;
   assign array_write_data = data;
-  assign array_filled = array_write_enable && word_fill_ends;
+  assign array_fill_ends = array_write_enable && word_fill_ends;
   assign depthwise_write_enable = word_valid && word_depthwise;
   assign depthwise_write_first = word_first_tap;
   assign depthwise_write_data = data[ARRAY_COLUMNS*WEIGHT_BITS-1:0];
@@ -260,8 +293,123 @@ module kiln_weight_fetch #(
       array_write_bank     <= 1'b0;
       depthwise_write_bank <= 1'b0;
     end else begin
-      if (array_filled) array_write_bank <= !array_write_bank;
+      if (array_fill_ends) array_write_bank <= !array_write_bank;
       if (depthwise_filled) depthwise_write_bank <= !depthwise_write_bank;
     end
+  end
+
+  // ---- Block scales.
+  if (BLOCK_SIZE == 0) begin : g_no_scales
+    assign scales_busy = 1'b0;
+    assign scale_request_valid = 1'b0;
+    assign scale_request_address = '0;
+    assign scale_request_tag = '0;
+    assign scale_write_enable = 1'b0;
+    assign scale_write_bank = 1'b0;
+    assign scale_write_tile = '0;
+    assign scale_write_column = '0;
+    assign scale_write_data = '0;
+    assign array_filled = array_fill_ends;
+    wire unused_scales = &{1'b0, command_scales, scale_request_ready, scale_word_valid, scale_word_data, scale_word_tag, word_scaled};
+  end else begin : g_scales
+    localparam int unsigned GROUPS = BLOCK_SIZE / ARRAY_ROWS;  // that share a scale
+    localparam logic [39:0] ONE_SCALE = 40'(SCALE_BYTES);
+    localparam logic [39:0] TILE_SCALES = 40'(ARRAY_COLUMNS * SCALE_BYTES);
+
+    // The first scale of the tile: as the tiles are walked, but that strided ones stay for the groups of a block.
+    logic [COUNT_BITS-1:0] group_in_block;
+    logic last_group_of_block;
+    assign last_group_of_block = group_in_block == COUNT_BITS'(GROUPS - 1);
+    always_ff @(posedge clock) begin
+      if (reset || visit_end) group_in_block <= '0;
+      else if (group_end) group_in_block <= last_group_of_block ? '0 : group_in_block + ONE;
+    end
+    logic [39:0] scale_group_step, scale_group_offset, scale_tap_offset, scale_column_offset, scale_block_offset;
+    assign scale_group_step = strided ? (last_group_of_block ? ONE_SCALE : 40'd0) : command_scales.group_stride;
+    kiln_nest_sum #(
+        .LEVELS(3),
+        .BITS  (40)
+    ) scale_group_offsets (
+        .clock,
+        .reset,
+        .restart(visit_end && last_visit),
+        .advance({visit_end && step[4], visit_end && (|step[3:0]), group_end && !last_group}),
+        .steps({command_scales.batch_stride, 40'd0, scale_group_step}),
+        .sum(scale_group_offset)
+    );
+    kiln_nest_sum #(
+        .LEVELS(1),
+        .BITS  (40)
+    ) scale_tap_offsets (
+        .clock,
+        .reset,
+        .restart(taps_end),
+        .advance(tile_end && !last_tap),
+        .steps(TILE_SCALES),
+        .sum(scale_tap_offset)
+    );
+    logic [39:0] next_scale_column_offset;
+    assign next_scale_column_offset = scale_column_offset + command_scales.column_tile_stride;
+    always_ff @(posedge clock) begin
+      if (reset) begin
+        scale_column_offset <= '0;
+        scale_block_offset  <= '0;
+      end else if (visit_end) begin
+        scale_column_offset <= next_block ? next_scale_column_offset : same_block ? scale_block_offset : '0;
+        scale_block_offset  <= next_block ? next_scale_column_offset : same_block ? scale_block_offset : '0;
+      end else if (taps_end) begin
+        scale_column_offset <= last_column ? scale_block_offset : next_scale_column_offset;
+      end
+    end
+
+    // The other columns of a tile, which may be asked for while the codes of the next instruction's tile stand in the command already.
+    logic [39:0] first_address, next_address, column_step, next_step;
+    logic [COLUMN_BITS-1:0] scale_column, last_scale_column, next_last_column;
+    logic [TILE_BITS-1:0] scale_tile;
+    logic scale_bank, scale_ends, request_bank, first_fire, scale_fire;
+    assign first_address = command_scales.base + scale_group_offset + scale_column_offset + scale_tap_offset;
+    assign column_step = strided ? command_scales.column_stride : ONE_SCALE;
+    assign last_scale_column = COLUMN_BITS'((strided ? valid_columns : COLUMN_LANES) - LANE_BITS'(1));
+    assign first_fire = fire && tile_begins && scaled;
+    assign scale_fire = scale_request_valid && scale_request_ready;
+    assign scale_request_valid = scales_busy || (may_request && tile_begins && scaled && request_ready);
+    assign scale_request_address = scales_busy ? next_address : first_address;
+    assign scale_request_tag = scales_busy ?
+        {scale_bank, scale_ends && scale_column == next_last_column, scale_tile, scale_column} :
+        {request_bank, last_tile_of_fill && last_scale_column == '0, tile_in_fill[TILE_BITS-1:0], COLUMN_BITS'(0)};
+    always_ff @(posedge clock) begin
+      if (reset) request_bank <= 1'b0;
+      else if (fill_end && !depthwise) request_bank <= !request_bank;
+
+      if (reset) scales_busy <= 1'b0;
+      else if (first_fire) scales_busy <= last_scale_column != '0;
+      else if (scale_fire) scales_busy <= scale_column != next_last_column;
+      if (first_fire) begin
+        next_address     <= first_address + column_step;
+        next_step        <= column_step;
+        next_last_column <= last_scale_column;
+        scale_column     <= COLUMN_BITS'(1);
+        scale_tile       <= tile_in_fill[TILE_BITS-1:0];
+        scale_bank       <= request_bank;
+        scale_ends       <= last_tile_of_fill;
+      end else if (scale_fire) begin
+        next_address <= next_address + next_step;
+        scale_column <= scale_column + COLUMN_BITS'(1);
+      end
+    end
+
+    logic word_bank, word_ends;
+    assign {word_bank, word_ends, scale_write_tile, scale_write_column} = scale_word_tag;
+    assign scale_write_enable = scale_word_valid;
+    assign scale_write_bank = word_bank;
+    assign scale_write_data = scale_word_data[SCALE_BITS-1:0];
+    kiln_fill_join join_fills (
+        .clock,
+        .reset,
+        .filled(array_fill_ends),
+        .scaled(word_scaled),
+        .scales_filled(scale_word_valid && word_ends),
+        .both_filled(array_filled)
+    );
   end
 endmodule

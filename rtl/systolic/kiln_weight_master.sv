@@ -1,6 +1,7 @@
 // Weight fetch with its bus: kiln_weight_fetch behind an AXI4 read port of WEIGHT_PORT_BYTES. Timing and tokens as there; words come
 // MEMORY_LATENCY cycles after the last beat of their request was asked for, where the memory behind the port has a latency of
 // MEMORY_LATENCY - PORT_LATENCY (kiln_axi_pkg).
+// With block scales (BLOCK_SIZE > 0) there is a second bus for them, of SCALE_PORT_BYTES; without, its outputs are 0.
 module kiln_weight_master #(
     parameter int unsigned ARRAY_ROWS = 8,
     parameter int unsigned ARRAY_COLUMNS = 8,
@@ -8,11 +9,15 @@ module kiln_weight_master #(
     parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,  // rows of a bank
     parameter int unsigned WEIGHT_PORT_BYTES = 16,
     parameter int unsigned MEMORY_LATENCY = 16,  // cycles
+    parameter int unsigned BLOCK_SIZE = 0,  // elements that share a scale; 0: no scales
+    parameter int unsigned SCALE_BITS = 8,  // of a scale's code
+    parameter int unsigned SCALE_PORT_BYTES = 8,
     localparam int unsigned CODE_BYTES = WEIGHT_BITS > 16 ? 4 : WEIGHT_BITS > 8 ? 2 : 1,  // in memory; derived, do not set
     localparam int unsigned LANES = ARRAY_ROWS > ARRAY_COLUMNS ? ARRAY_ROWS : ARRAY_COLUMNS,
     localparam int unsigned TILES = WEIGHT_BUFFER_WORDS / ARRAY_ROWS,
     localparam int unsigned TILE_BITS = TILES > 1 ? $clog2(TILES) : 1,
-    localparam int unsigned INDEX_BITS = LANES > 1 ? $clog2(LANES) : 1
+    localparam int unsigned INDEX_BITS = LANES > 1 ? $clog2(LANES) : 1,
+    localparam int unsigned COLUMN_BITS = ARRAY_COLUMNS > 1 ? $clog2(ARRAY_COLUMNS) : 1
 ) (
     input  logic                                     clock,
     input  logic                                     reset,
@@ -35,6 +40,12 @@ module kiln_weight_master #(
     output logic [    ARRAY_COLUMNS*WEIGHT_BITS-1:0] depthwise_write_data,
     output logic                                     depthwise_filled,
     input  logic                                     depthwise_released,
+    input  kiln_systolic_pkg::weight_scales_t        command_scales,
+    output logic                                     scale_write_enable,
+    output logic                                     scale_write_bank,
+    output logic [                    TILE_BITS-1:0] scale_write_tile,
+    output logic [                  COLUMN_BITS-1:0] scale_write_column,
+    output logic [                   SCALE_BITS-1:0] scale_write_data,
     output logic                                     busy,
     output logic                                     stalled_previous,
     output logic                                     stalled_bank,
@@ -51,11 +62,26 @@ module kiln_weight_master #(
     output logic                                     axi_rready,
     input  logic [          WEIGHT_PORT_BYTES*8-1:0] axi_rdata,
     input  logic [                              1:0] axi_rresp,
-    input  logic                                     axi_rlast
+    input  logic                                     axi_rlast,
+    // likewise, of the block scales
+    output logic                                     scale_axi_arvalid,
+    input  logic                                     scale_axi_arready,
+    output logic [                             39:0] scale_axi_araddr,
+    output logic [                              7:0] scale_axi_arlen,
+    output logic [                              2:0] scale_axi_arsize,
+    output logic [                              1:0] scale_axi_arburst,
+    input  logic                                     scale_axi_rvalid,
+    output logic                                     scale_axi_rready,
+    input  logic [           SCALE_PORT_BYTES*8-1:0] scale_axi_rdata,
+    input  logic [                              1:0] scale_axi_rresp,
+    input  logic                                     scale_axi_rlast
 );
   localparam int unsigned MAX_BYTES = LANES * CODE_BYTES;
   localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1);
-  localparam int unsigned TAG_BITS = 4 + TILE_BITS + INDEX_BITS + $clog2(LANES + 1);
+  localparam int unsigned TAG_BITS = 5 + TILE_BITS + INDEX_BITS + $clog2(LANES + 1);
+  localparam int unsigned SCALE_BYTES = SCALE_BITS > 16 ? 4 : SCALE_BITS > 8 ? 2 : 1;
+  localparam int unsigned SCALE_BYTES_BITS = $clog2(SCALE_BYTES + 1);
+  localparam int unsigned SCALE_TAG_BITS = 2 + TILE_BITS + COLUMN_BITS;
 
   logic request_valid, request_ready, word_valid;
   logic [39:0] request_address;
@@ -63,11 +89,23 @@ module kiln_weight_master #(
   logic [TAG_BITS-1:0] request_tag, word_tag;
   logic [MAX_BYTES*8-1:0] word_data;
 
+  logic scale_request_valid, scale_request_ready, scale_word_valid;
+  logic [39:0] scale_request_address;
+  logic [SCALE_BYTES_BITS-1:0] scale_request_bytes;
+  logic [SCALE_TAG_BITS-1:0] scale_request_tag, scale_word_tag;
+  logic [SCALE_BYTES*8-1:0] scale_word_data;
+  logic port_idle, port_fault, scale_idle, scale_fault;
+  assign scale_request_bytes = SCALE_BYTES_BITS'(SCALE_BYTES);
+  assign idle = port_idle && scale_idle;
+  assign fault = port_fault || scale_fault;
+
   kiln_weight_fetch #(
       .ARRAY_ROWS(ARRAY_ROWS),
       .ARRAY_COLUMNS(ARRAY_COLUMNS),
       .WEIGHT_BITS(WEIGHT_BITS),
-      .WEIGHT_BUFFER_WORDS(WEIGHT_BUFFER_WORDS)
+      .WEIGHT_BUFFER_WORDS(WEIGHT_BUFFER_WORDS),
+      .BLOCK_SIZE(BLOCK_SIZE),
+      .SCALE_BITS(SCALE_BITS)
   ) fetch (
       .clock,
       .reset,
@@ -98,6 +136,19 @@ module kiln_weight_master #(
       .depthwise_write_data,
       .depthwise_filled,
       .depthwise_released,
+      .command_scales,
+      .scale_request_valid,
+      .scale_request_ready,
+      .scale_request_address,
+      .scale_request_tag,
+      .scale_word_valid,
+      .scale_word_data,
+      .scale_word_tag,
+      .scale_write_enable,
+      .scale_write_bank,
+      .scale_write_tile,
+      .scale_write_column,
+      .scale_write_data,
       .busy,
       .stalled_previous,
       .stalled_bank
@@ -120,8 +171,8 @@ module kiln_weight_master #(
       .word_ready(1'b1),
       .word_data,
       .word_tag,
-      .idle,
-      .fault,
+      .idle(port_idle),
+      .fault(port_fault),
       .axi_arvalid,
       .axi_arready,
       .axi_araddr,
@@ -134,4 +185,53 @@ module kiln_weight_master #(
       .axi_rresp,
       .axi_rlast
   );
+
+  if (BLOCK_SIZE > 0) begin : g_scales
+    kiln_axi_read_port #(
+        .DATA_BYTES(SCALE_PORT_BYTES),
+        .MAX_BYTES(SCALE_BYTES),
+        .TAG_BITS(SCALE_TAG_BITS),
+        .OUTSTANDING(MEMORY_LATENCY + 2)
+    ) port (
+        .clock,
+        .reset,
+        .request_valid(scale_request_valid),
+        .request_ready(scale_request_ready),
+        .request_address(scale_request_address),
+        .request_bytes(scale_request_bytes),
+        .request_tag(scale_request_tag),
+        .word_valid(scale_word_valid),
+        .word_ready(1'b1),
+        .word_data(scale_word_data),
+        .word_tag(scale_word_tag),
+        .idle(scale_idle),
+        .fault(scale_fault),
+        .axi_arvalid(scale_axi_arvalid),
+        .axi_arready(scale_axi_arready),
+        .axi_araddr(scale_axi_araddr),
+        .axi_arlen(scale_axi_arlen),
+        .axi_arsize(scale_axi_arsize),
+        .axi_arburst(scale_axi_arburst),
+        .axi_rvalid(scale_axi_rvalid),
+        .axi_rready(scale_axi_rready),
+        .axi_rdata(scale_axi_rdata),
+        .axi_rresp(scale_axi_rresp),
+        .axi_rlast(scale_axi_rlast)
+    );
+  end else begin : g_no_scales
+    assign scale_request_ready = 1'b0;
+    assign scale_word_valid = 1'b0;
+    assign scale_word_data = '0;
+    assign scale_word_tag = '0;
+    assign scale_idle = 1'b1;
+    assign scale_fault = 1'b0;
+    assign scale_axi_arvalid = 1'b0;
+    assign scale_axi_araddr = '0;
+    assign scale_axi_arlen = '0;
+    assign scale_axi_arsize = '0;
+    assign scale_axi_arburst = '0;
+    assign scale_axi_rready = 1'b0;
+    wire unused_scales = &{1'b0, scale_request_valid, scale_request_address, scale_request_bytes, scale_request_tag, scale_axi_arready,
+                           scale_axi_rvalid, scale_axi_rdata, scale_axi_rresp, scale_axi_rlast};
+  end
 endmodule

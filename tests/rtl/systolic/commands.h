@@ -14,7 +14,17 @@
 namespace kiln::rtl {
 
 // Tags of kiln_systolic_pkg.
-enum class Tag : uint8_t { kHeader = 0, kTiling = 1, kReduction = 2, kRegion = 3, kInput = 4, kWeights = 6 };
+enum class Tag : uint8_t {
+  kHeader = 0,
+  kTiling = 1,
+  kReduction = 2,
+  kRegion = 3,
+  kInput = 4,
+  kInputScales = 5,
+  kWeights = 6,
+  kWeightScales = 7,
+  kParameters = 8,
+};
 
 // A packed struct: members are appended in order, the first ends up on top.
 class PackedBits {

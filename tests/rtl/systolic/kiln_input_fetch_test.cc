@@ -1,0 +1,148 @@
+// kiln_input_fetch against the definition of its work (docs/systolic.md, walk.h, FillInputs of cycle_data.h): every
+// request, the cycle in which it may come, what stands in the banks, and when a fill is there.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "Vinput_fetch_3x5.h"
+#include "Vinput_fetch_4x4.h"
+#include "Vinput_fetch_4x4_scales.h"
+#include "Vinput_fetch_8x2_16bit.h"
+#include "kiln/support/random.h"
+#include "tests/rtl/systolic/commands.h"
+#include "tests/rtl/systolic/fetch_bench.h"
+#include "tests/rtl/systolic/input_fills.h"
+#include "tests/targets/systolic/random_instruction.h"
+
+namespace kiln::systolic {
+namespace {
+
+using rtl::Tag;
+
+// kScales: the model has a port of block scales.
+template <typename M, bool kScales = false>
+struct InputFetch {
+  using Model = M;
+  static constexpr size_t kScaleBytes = kScales ? 1 : 0;
+  static int64_t ScaleRequestBytes(const Model& unit) { return unit.scale_request_bytes; }
+  static constexpr int kBuffers = 2, kBanks = 2;  // the array's buffer, the depthwise unit's
+  static void SetWait(Model& unit, uint16_t count) { unit.finished = count; }
+  static void SetReleased(Model& unit, int buffer, bool on) {
+    (buffer == 0 ? unit.array_released : unit.depthwise_released) = on;
+  }
+  static bool Filled(const Model& unit, int buffer) { return buffer == 0 ? unit.array_filled : unit.depthwise_filled; }
+  template <typename Put>
+  void ForWrites(const Model& unit, const Config& config, const Put& put) {
+    const auto bits = static_cast<size_t>(config.input_format.bits);
+    const auto rows = static_cast<size_t>(config.array_rows), columns = static_cast<size_t>(config.array_columns);
+    for (size_t i = 0; unit.array_write_enable && i < rows; ++i) {
+      put(0, unit.array_write_bank, unit.array_write_address * rows + i, LaneOf(unit.array_write_data, i, bits));
+    }
+    for (size_t i = 0; unit.depthwise_write_enable && i < columns; ++i) {
+      put(1, unit.depthwise_write_bank, unit.depthwise_write_address * columns + i,
+          LaneOf(unit.depthwise_write_data, i, bits));
+    }
+    if constexpr (kScales) {
+      if (unit.scale_write_enable) {
+        put(0, unit.scale_write_bank, kFirstScale + unit.scale_write_address, unit.scale_write_data);
+      }
+    }
+  }
+};
+
+Config ConfigOf(int rows, int columns, const char* input_format, int port_bytes) {
+  Config config;
+  config.array_rows = rows;
+  config.array_columns = columns;
+  config.input_format = *FindFormat(input_format);
+  config.weight_rows_per_cycle = 1;
+  config.input_buffer_words = 100;
+  config.depthwise_buffer_words = 77;
+  config.weight_buffer_words = 16 * rows;
+  config.accumulation_buffer_words = 40;
+  config.depthwise_multipliers = 3;
+  config.input_port_bytes = port_bytes;
+  config.memory_latency = 9;
+  return config;
+}
+
+// What the random instructions were, so that a test knows what it has seen.
+struct Seen {
+  int64_t fills = 0, depthwise_fills = 0, packed_fills = 0, null_requests = 0, padding_only = 0, cut_runs = 0,
+          scaled_fills = 0;
+  void Add(const Instruction& in, const Config& config, const FetchFill& fill) {
+    const bool packed = in.tiling.packing == Packing::kTaps;
+    ++fills;
+    depthwise_fills += fill.buffer;
+    packed_fills += packed ? 1 : 0;
+    scaled_fills += fill.scales.empty() ? 0 : 1;
+    int64_t nulls = 0;
+    for (const FetchRequest& r : fill.requests) {
+      nulls += r.bytes == 0 ? 1 : 0;
+      cut_runs += packed && r.bytes % (in.convolution.channels * config.input_format.bytes()) != 0 ? 1 : 0;
+    }
+    null_requests += nulls;
+    const bool only =
+        nulls + 1 == std::ssize(fill.requests) && fill.requests.back().address == in.convolution.input_base;
+    padding_only += only && fill.requests.back().bytes == 1 ? 1 : 0;
+  }
+};
+
+template <typename Model, bool kScales = false>
+void Check(const Config& config, double stalls, int instructions, uint64_t seed) {
+  const int64_t word_bytes = std::max(config.array_rows, config.array_columns) * config.input_format.bytes();
+  FetchBench<InputFetch<Model, kScales>> bench(config, config.input_port_bytes, static_cast<size_t>(word_bytes), stalls,
+                                               seed);
+  Random random(seed);
+  Seen seen;
+  for (int n = 0; n < instructions; ++n) {
+    const Opcode opcode = random.Below(4) == 0 ? Opcode::kDepthwise : Opcode::kMatrix;
+    const RandomCase random_case = RandomInstruction(random, config, opcode);
+    const Instruction& in = random_case.instruction;
+    ASSERT_TRUE(CheckInstruction(in, config).ok());
+    const std::vector<FetchFill> fills = InputFills(random_case, config).List();
+    const std::vector<uint8_t> command =
+        rtl::CommandBytes(Encode(in, config), {static_cast<uint64_t>(n)},
+                          {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion, Tag::kInput});
+    bench.Run(command, static_cast<uint32_t>(n), in.after_previous, fills, random_case.memory,
+              in.convolution.input_scales.present ? rtl::CommandBytes(Encode(in, config), {}, {Tag::kInputScales})
+                                                  : std::vector<uint8_t>());
+    if (testing::Test::HasFatalFailure()) FAIL() << "instruction " << n << "\n" << Print(in, config);
+    for (const FetchFill& fill : fills) seen.Add(in, config, fill);
+  }
+  EXPECT_GT(seen.fills, 5 * instructions);
+  EXPECT_GT(seen.depthwise_fills, instructions / 2);
+  EXPECT_GT(seen.packed_fills, instructions / 2);
+  EXPECT_EQ(seen.scaled_fills > instructions, kScales);
+  EXPECT_GT(seen.null_requests, instructions);
+  EXPECT_GT(seen.cut_runs, instructions);
+  EXPECT_GT(seen.padding_only, instructions / 20);
+  if (stalls == 0) {
+    EXPECT_GT(bench.runs_without_a_gap(), instructions / 10);
+  }
+}
+
+TEST(InputFetch, IdealMemoryTakesExactlyTheBeats) {
+  Check<Vinput_fetch_4x4>(ConfigOf(4, 4, "int8", 8), 0, 150, 1);
+  Check<Vinput_fetch_3x5>(ConfigOf(3, 5, "int8", 8), 0, 150, 2);
+  Check<Vinput_fetch_8x2_16bit>(ConfigOf(8, 2, "int16", 8), 0, 150, 3);
+}
+
+TEST(InputFetch, StallsChangeNothingInTheBanks) {
+  Check<Vinput_fetch_4x4>(ConfigOf(4, 4, "int8", 8), 0.3, 100, 4);
+  Check<Vinput_fetch_3x5>(ConfigOf(3, 5, "int8", 16), 0.5, 100, 5);
+  Check<Vinput_fetch_8x2_16bit>(ConfigOf(8, 2, "int16", 8), 0.2, 100, 6);
+}
+
+TEST(InputFetch, BlockScalesComeBesideTheirWords) {
+  Config config = ConfigOf(4, 4, "int8", 8);
+  config.block_size = 8;
+  SetDefaultSums(&config);
+  Check<Vinput_fetch_4x4_scales, true>(config, 0, 200, 7);
+  Check<Vinput_fetch_4x4_scales, true>(config, 0.3, 200, 8);
+}
+
+}  // namespace
+}  // namespace kiln::systolic
