@@ -1,8 +1,7 @@
 // Input fetch: reads the input words of matrix and depthwise instructions, fill by fill, in the order of docs/systolic.md ("Order of
 // work"), puts padding where the image ends, packs taps, and writes whole words into the banks of the array's input buffer or
 // of the depthwise unit's.
-//   command    stays at its port until command_ready, which comes with its last request. command_taken from the first cycle in which it
-//              stands there and the port has done with the one before
+//   command    stays at its port until command_ready, which comes with its last request
 //   request    one for each word, with tap packing one for each run of a word, null (0 bytes) where all of it lies outside the image; one a
 //              cycle if the port takes them. The first one of an instruction comes in the cycle in which the command is there
 //              (after_previous: and all earlier instructions are `finished`), the first one of a fill in the cycle in which there is a bank,
@@ -14,7 +13,7 @@
 //   released   counted from the cycle after the pulse on; both buffers begin with two free banks. Fill k goes to bank k modulo 2 of its
 //              buffer
 //   scales     (BLOCK_SIZE > 0) of an instruction that has them: with each request for a word one for the scale of its block, on a port of its
-//              own, in the same cycle; padding has SCALE_ONE. They go to the word's place in a buffer of their own, and a fill is
+//              own, in the same cycle; padding's is 1 (scale_write_one). They go to the word's place in a buffer of their own, and a fill is
 //              there when both are. A scale lies in one beat
 module kiln_input_fetch #(
     parameter int unsigned ARRAY_ROWS = 8,
@@ -24,7 +23,6 @@ module kiln_input_fetch #(
     parameter int unsigned DEPTHWISE_BUFFER_WORDS = 1024,
     parameter int unsigned BLOCK_SIZE = 0,  // channels that share a scale, a multiple of ARRAY_ROWS; 0: no scales
     parameter int unsigned SCALE_BITS = 8,  // of a scale's code
-    parameter int unsigned SCALE_ONE = 127,  // the code of 1
     localparam int unsigned CODE_BYTES = INPUT_BITS > 16 ? 4 : INPUT_BITS > 8 ? 2 : 1,  // in memory; derived, do not set
     localparam int unsigned LANES = ARRAY_ROWS > ARRAY_COLUMNS ? ARRAY_ROWS : ARRAY_COLUMNS,
     localparam int unsigned LANE_BITS = $clog2(LANES + 1),
@@ -43,7 +41,6 @@ module kiln_input_fetch #(
     input  logic                                     reset,
     input  logic                                     command_valid,
     output logic                                     command_ready,
-    output logic                                     command_taken,
     input  kiln_systolic_pkg::input_fetch_command_t  command,
     input  logic [kiln_systolic_pkg::INDEX_BITS-1:0] finished,  // instructions whose writes are in memory
     // A kiln_axi_read_port with MAX_BYTES and TAG_BITS; its words are always taken.
@@ -82,9 +79,11 @@ module kiln_input_fetch #(
     output logic                                     scale_write_enable,
     output logic                                     scale_write_bank,
     output logic [             ARRAY_PLACE_BITS-1:0] scale_write_address,
+    output logic                                     scale_write_one,
     output logic [                   SCALE_BITS-1:0] scale_write_data,
     // For performance counters.
     output logic                                     busy,
+    output logic [                    BYTES_BITS-1:0] bytes_read,
     output logic                                     stalled_previous,  // earlier instruction not finished
     output logic                                     stalled_bank  // input bank full
 );
@@ -337,35 +336,33 @@ module kiln_input_fetch #(
 
   // ---- When it may go out.
   logic [1:0] array_free, depthwise_free;  // banks
-  logic in_fill, array_takes, depthwise_takes, earlier_finished, bank_there, may_request, taken;
+  logic in_fill, array_takes, depthwise_takes, earlier_finished, bank_there, may_request;
   logic asked, port_done;  // the port may still be busy with a request of this unit
   assign earlier_finished = !command.header.after_previous || finished == command.number;
   assign bank_there = in_fill || (depthwise ? depthwise_free : array_free) != '0;
   assign may_request = command_valid && earlier_finished && bank_there;
   assign request_valid = may_request && (!scaled || scale_request_ready);
   assign command_ready = visit_end && last_visit;
-  assign port_done = (!asked || request_ready);
-  assign command_taken = command_valid && (taken || port_done);
+  assign port_done = !asked || request_ready;
   assign array_takes = fire && !in_fill && !depthwise;
   assign depthwise_takes = fire && !in_fill && depthwise;
   always_ff @(posedge clock) begin
     if (reset) begin
       in_fill        <= 1'b0;
-      taken          <= 1'b0;
       asked          <= 1'b0;
       array_free     <= 2'd2;
       depthwise_free <= 2'd2;
     end else begin
       if (fire) in_fill <= !fill_end;
-      taken          <= command_taken && !command_ready;
       asked          <= fire || (asked && !request_ready);
       array_free     <= array_free + 2'(array_released) - 2'(array_takes);
       depthwise_free <= depthwise_free + 2'(depthwise_released) - 2'(depthwise_takes);
     end
   end
   assign busy = fire || (asked && !request_ready);
-  assign stalled_previous = command_taken && !earlier_finished;
-  assign stalled_bank = command_taken && earlier_finished && port_done && !bank_there;
+  assign bytes_read = fire && !only_padding ? request_bytes : '0;
+  assign stalled_previous = command_valid && port_done && !earlier_finished;
+  assign stalled_bank = command_valid && port_done && earlier_finished && !bank_there;
 
   // ---- Words that come back: runs join in `partial` until their word is whole.
   logic word_scaled, word_depthwise, word_fill_ends, word_whole, has_partial;
@@ -424,6 +421,7 @@ module kiln_input_fetch #(
     assign scale_write_enable = 1'b0;
     assign scale_write_bank = 1'b0;
     assign scale_write_address = '0;
+    assign scale_write_one = 1'b0;
     assign scale_write_data = '0;
     assign array_filled = array_fill_ends;
     wire unused_scales = &{1'b0, command_scales, scale_request_ready, scale_word_valid, scale_word_data, scale_word_tag, word_scaled, walk_y, walk_x};
@@ -495,7 +493,8 @@ module kiln_input_fetch #(
     assign {word_bank, word_ends, word_inside, scale_write_address} = scale_word_tag;
     assign scale_write_enable = scale_word_valid;
     assign scale_write_bank = word_bank;
-    assign scale_write_data = word_inside ? scale_word_data[SCALE_BITS-1:0] : SCALE_BITS'(SCALE_ONE);
+    assign scale_write_one = !word_inside;
+    assign scale_write_data = scale_word_data[SCALE_BITS-1:0];
 
     kiln_fill_join join_fills (
         .clock,

@@ -1,6 +1,7 @@
 // Input fetch with its bus: kiln_input_fetch behind an AXI4 read port of INPUT_PORT_BYTES. Timing and tokens as there; words come
 // MEMORY_LATENCY cycles after the last beat of their request was asked for, where the memory behind the port has a latency of
 // MEMORY_LATENCY - PORT_LATENCY (kiln_axi_pkg).
+// A request that reaches outside the memory is said to be a range_fault and thrown away (kiln_address_guard): the machine must stop.
 // With block scales (BLOCK_SIZE > 0) there is a second bus for them, of SCALE_PORT_BYTES; without, its outputs are 0.
 module kiln_input_master #(
     parameter int unsigned ARRAY_ROWS = 8,
@@ -9,21 +10,23 @@ module kiln_input_master #(
     parameter int unsigned INPUT_BUFFER_WORDS = 1024,  // of a bank
     parameter int unsigned DEPTHWISE_BUFFER_WORDS = 1024,
     parameter int unsigned INPUT_PORT_BYTES = 16,
+    parameter longint unsigned MEMORY_BYTES = 64'd1 << 30,
     parameter int unsigned MEMORY_LATENCY = 16,  // cycles
     parameter int unsigned BLOCK_SIZE = 0,  // elements that share a scale; 0: no scales
     parameter int unsigned SCALE_BITS = 8,  // of a scale's code
-    parameter int unsigned SCALE_ONE = 127,  // the code of 1
     parameter int unsigned SCALE_PORT_BYTES = 8,
     localparam int unsigned CODE_BYTES = INPUT_BITS > 16 ? 4 : INPUT_BITS > 8 ? 2 : 1,  // in memory; derived, do not set
     localparam int unsigned LANES = ARRAY_ROWS > ARRAY_COLUMNS ? ARRAY_ROWS : ARRAY_COLUMNS,
+    localparam int unsigned MAX_BYTES = LANES * CODE_BYTES,
+    localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1),
     localparam int unsigned ARRAY_PLACE_BITS = INPUT_BUFFER_WORDS > 1 ? $clog2(INPUT_BUFFER_WORDS) : 1,
     localparam int unsigned DEPTHWISE_PLACE_BITS = DEPTHWISE_BUFFER_WORDS > 1 ? $clog2(DEPTHWISE_BUFFER_WORDS) : 1
 ) (
     input  logic                                     clock,
-    input  logic                                     reset,
+    input  logic                                     reset,  // of the unit; words that come all the same are thrown away
+    input  logic                                     port_reset,  // of what is under way and of `fault`; only while idle
     input  logic                                     command_valid,
     output logic                                     command_ready,
-    output logic                                     command_taken,
     input  kiln_systolic_pkg::input_fetch_command_t  command,
     input  logic [kiln_systolic_pkg::INDEX_BITS-1:0] finished,
     output logic                                     array_write_enable,
@@ -42,12 +45,15 @@ module kiln_input_master #(
     output logic                                     scale_write_enable,
     output logic                                     scale_write_bank,
     output logic [             ARRAY_PLACE_BITS-1:0] scale_write_address,
+    output logic                                     scale_write_one,
     output logic [                   SCALE_BITS-1:0] scale_write_data,
     output logic                                     busy,
+    output logic [                   BYTES_BITS-1:0] bytes_read,
     output logic                                     stalled_previous,
     output logic                                     stalled_bank,
     output logic                                     idle,  // nothing asked for and not yet there
     output logic                                     fault,  // sticky: an error response
+    output logic                                     range_fault,  // a request reaches outside the memory
     // AXI4 master, read channels
     output logic                                     axi_arvalid,
     input  logic                                     axi_arready,
@@ -73,8 +79,6 @@ module kiln_input_master #(
     input  logic [                              1:0] scale_axi_rresp,
     input  logic                                     scale_axi_rlast
 );
-  localparam int unsigned MAX_BYTES = LANES * CODE_BYTES;
-  localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1);
   localparam int unsigned PLACE_BITS = ARRAY_PLACE_BITS > DEPTHWISE_PLACE_BITS ? ARRAY_PLACE_BITS : DEPTHWISE_PLACE_BITS;
   localparam int unsigned TAG_BITS = 4 + PLACE_BITS + 2 * $clog2(LANES + 1) + INPUT_BITS;
   localparam int unsigned SCALE_BYTES = SCALE_BITS > 16 ? 4 : SCALE_BITS > 8 ? 2 : 1;
@@ -92,9 +96,11 @@ module kiln_input_master #(
   logic [SCALE_BYTES_BITS-1:0] scale_request_bytes;
   logic [SCALE_TAG_BITS-1:0] scale_request_tag, scale_word_tag;
   logic [SCALE_BYTES*8-1:0] scale_word_data;
-  logic port_idle, port_fault, scale_idle, scale_fault;
+  logic port_request_valid, port_idle, port_fault, port_range_fault;
+  logic scale_idle, scale_fault, scale_range_fault;
   assign idle = port_idle && scale_idle;
   assign fault = port_fault || scale_fault;
+  assign range_fault = port_range_fault || scale_range_fault;
 
   kiln_input_fetch #(
       .ARRAY_ROWS(ARRAY_ROWS),
@@ -103,14 +109,12 @@ module kiln_input_master #(
       .INPUT_BUFFER_WORDS(INPUT_BUFFER_WORDS),
       .DEPTHWISE_BUFFER_WORDS(DEPTHWISE_BUFFER_WORDS),
       .BLOCK_SIZE(BLOCK_SIZE),
-      .SCALE_BITS(SCALE_BITS),
-      .SCALE_ONE(SCALE_ONE)
+      .SCALE_BITS(SCALE_BITS)
   ) fetch (
       .clock,
       .reset,
       .command_valid,
       .command_ready,
-      .command_taken,
       .command,
       .finished,
       .request_valid,
@@ -145,10 +149,25 @@ module kiln_input_master #(
       .scale_write_enable,
       .scale_write_bank,
       .scale_write_address,
+      .scale_write_one,
       .scale_write_data,
       .busy,
+      .bytes_read,
       .stalled_previous,
       .stalled_bank
+  );
+
+  kiln_address_guard #(
+      .MEMORY_BYTES(MEMORY_BYTES),
+      .BYTES_BITS(BYTES_BITS)
+  ) guard (
+      .unit_valid(request_valid),
+      .unit_ready(),
+      .address(request_address),
+      .bytes(request_bytes),
+      .port_valid(port_request_valid),
+      .port_ready(request_ready),
+      .fault(port_range_fault)
   );
 
   kiln_axi_read_port #(
@@ -158,8 +177,8 @@ module kiln_input_master #(
       .OUTSTANDING(MEMORY_LATENCY + 2)
   ) port (
       .clock,
-      .reset,
-      .request_valid,
+      .reset(port_reset),
+      .request_valid(port_request_valid),
       .request_ready,
       .request_address,
       .request_bytes,
@@ -184,6 +203,19 @@ module kiln_input_master #(
   );
 
   if (BLOCK_SIZE > 0) begin : g_scales
+    logic scale_port_request_valid;
+    kiln_address_guard #(
+        .MEMORY_BYTES(MEMORY_BYTES),
+        .BYTES_BITS(SCALE_BYTES_BITS)
+    ) guard (
+        .unit_valid(scale_request_valid),
+        .unit_ready(),
+        .address(scale_request_address),
+        .bytes(scale_request_bytes),
+        .port_valid(scale_port_request_valid),
+        .port_ready(scale_request_ready),
+        .fault(scale_range_fault)
+    );
     kiln_axi_read_port #(
         .DATA_BYTES(SCALE_PORT_BYTES),
         .MAX_BYTES(SCALE_BYTES),
@@ -191,8 +223,8 @@ module kiln_input_master #(
         .OUTSTANDING(MEMORY_LATENCY + 2)
     ) port (
         .clock,
-        .reset,
-        .request_valid(scale_request_valid),
+        .reset(port_reset),
+        .request_valid(scale_port_request_valid),
         .request_ready(scale_request_ready),
         .request_address(scale_request_address),
         .request_bytes(scale_request_bytes),
@@ -222,6 +254,7 @@ module kiln_input_master #(
     assign scale_word_tag = '0;
     assign scale_idle = 1'b1;
     assign scale_fault = 1'b0;
+    assign scale_range_fault = 1'b0;
     assign scale_axi_arvalid = 1'b0;
     assign scale_axi_araddr = '0;
     assign scale_axi_arlen = '0;

@@ -1,7 +1,6 @@
 // Parameter fetch: reads the channel parameters of a block over the vector unit's operand port into the parameter buffer, one set for all
 // visits that follow each other with the same block (and batch, where batches have their own).
-//   command    stays at its port until command_ready, which comes with its last request. command_taken from the first cycle in which it
-//              stands there and the port has done with the one before
+//   command    stays at its port until command_ready, which comes with its last request
 //   request    three for each column tile of the block: offset, scale, bias of its valid channels. One a cycle if the port takes them. The
 //              first one of an instruction comes in the cycle in which the command is there and the vector unit has issued all
 //              instructions before (vector_done: it does not use the port then), the first one of a set in the cycle in which the
@@ -22,7 +21,6 @@ module kiln_parameter_fetch #(
     input  logic                                        reset,
     input  logic                                        command_valid,
     output logic                                        command_ready,
-    output logic                                        command_taken,
     input  kiln_systolic_pkg::parameter_fetch_command_t command,
     input  logic [   kiln_systolic_pkg::INDEX_BITS-1:0] vector_done,  // instructions that the vector unit has issued to the end
     // The operand port: requests of up to MAX_BYTES, words with their tags; they are always taken.
@@ -43,6 +41,7 @@ module kiln_parameter_fetch #(
     input  logic                                        released,
     // For performance counters.
     output logic                                        busy,
+    output logic [                       BYTES_BITS-1:0] bytes_read,
     output logic                                        stalled_port,  // operand port in use
     output logic                                        stalled_buffer  // parameter buffer full
 );
@@ -134,30 +133,28 @@ module kiln_parameter_fetch #(
   assign request_tag = {last_array && last_column, array, column[ADDRESS_BITS-1:0]};
 
   // ---- When it may go out.
-  logic buffer_free, in_set, taken, asked, port_done, earlier_issued, buffer_there;
+  logic buffer_free, in_set, asked, port_done, earlier_issued, buffer_there;
   assign earlier_issued = vector_done == command.number;
   assign buffer_there = in_set || buffer_free;
   assign request_valid = command_valid && earlier_issued && buffer_there;
   assign command_ready = visit_end && last_visit;
-  assign port_done = (!asked || request_ready);
-  assign command_taken = command_valid && (taken || port_done);
+  assign port_done = !asked || request_ready;
   always_ff @(posedge clock) begin
     if (reset) begin
       buffer_free <= 1'b1;
       in_set      <= 1'b0;
-      taken       <= 1'b0;
       asked       <= 1'b0;
     end else begin
       if (released) buffer_free <= 1'b1;
       else if (fire) buffer_free <= 1'b0;
       if (fire) in_set <= !visit_end;
-      taken <= command_taken && !command_ready;
       asked <= fire || (asked && !request_ready);
     end
   end
   assign busy = fire || (asked && !request_ready);
-  assign stalled_port = command_taken && !earlier_issued;
-  assign stalled_buffer = command_taken && earlier_issued && port_done && !buffer_there;
+  assign bytes_read = fire ? request_bytes : '0;
+  assign stalled_port = command_valid && port_done && !earlier_issued;
+  assign stalled_buffer = command_valid && port_done && earlier_issued && !buffer_there;
 
   // ---- Words that come back.
   logic word_set_ends;

@@ -1,7 +1,6 @@
 // Weight fetch: reads the weight tiles of matrix instructions, in the order of passes, and the taps of depthwise ones, and writes
 // them into the banks of the array's weight buffer or of the depthwise unit's (docs/systolic.md, "Order of work").
-//   command    stays at its port until command_ready, which comes with its last request. command_taken from the first cycle in which it
-//              stands there and the port has done with the one before
+//   command    stays at its port until command_ready, which comes with its last request
 //   request    tiled: one for each of the R rows of a tile; strided: one for each valid row, or by_columns for each valid column;
 //              depthwise: one for each tap. One a cycle if the port takes them. The first one of an instruction comes in the cycle in which the
 //              command is there (strided weights that another instruction wrote, after_previous: and all earlier instructions
@@ -37,7 +36,6 @@ module kiln_weight_fetch #(
     input  logic                                     reset,
     input  logic                                     command_valid,
     output logic                                     command_ready,
-    output logic                                     command_taken,
     input  kiln_systolic_pkg::weight_fetch_command_t command,
     input  logic [kiln_systolic_pkg::INDEX_BITS-1:0] finished,  // instructions whose writes are in memory
     // A kiln_axi_read_port with MAX_BYTES and TAG_BITS; its words are always taken.
@@ -82,6 +80,7 @@ module kiln_weight_fetch #(
     output logic [                   SCALE_BITS-1:0] scale_write_data,
     // For performance counters.
     output logic                                     busy,
+    output logic [                    BYTES_BITS-1:0] bytes_read,
     output logic                                     stalled_previous,  // earlier instruction not finished
     output logic                                     stalled_bank  // weight bank full
 );
@@ -229,7 +228,7 @@ module kiln_weight_fetch #(
 
   // ---- When it may go out.
   logic [1:0] array_free, depthwise_free;  // banks
-  logic in_fill, array_takes, depthwise_takes, earlier_finished, bank_there, taken;
+  logic in_fill, array_takes, depthwise_takes, earlier_finished, bank_there;
   logic asked, port_done;  // the port may still be busy with a request of this unit
   assign earlier_finished = !(command.header.after_previous && strided) || finished == command.number;
   assign bank_there = in_fill || (depthwise ? depthwise_free : array_free) != '0;
@@ -240,27 +239,25 @@ module kiln_weight_fetch #(
   assign request_valid = may_request && (!scaled || !tile_begins || scale_request_ready);
   assign command_ready = visit_end && last_visit;
   assign port_done = (!asked || request_ready) && !scales_busy;
-  assign command_taken = command_valid && (taken || port_done);
   assign array_takes = fire && !in_fill && !depthwise;
   assign depthwise_takes = fire && !in_fill && depthwise;
   always_ff @(posedge clock) begin
     if (reset) begin
       in_fill        <= 1'b0;
-      taken          <= 1'b0;
       asked          <= 1'b0;
       array_free     <= 2'd2;
       depthwise_free <= 2'd2;
     end else begin
       if (fire) in_fill <= !fill_end;
-      taken          <= command_taken && !command_ready;
       asked          <= fire || (asked && !request_ready);
       array_free     <= array_free + 2'(array_released) - 2'(array_takes);
       depthwise_free <= depthwise_free + 2'(depthwise_released) - 2'(depthwise_takes);
     end
   end
   assign busy = fire || (asked && !request_ready) || scales_busy;
-  assign stalled_previous = command_taken && !earlier_finished;
-  assign stalled_bank = command_taken && earlier_finished && port_done && !bank_there;
+  assign bytes_read = fire ? request_bytes : '0;
+  assign stalled_previous = command_valid && port_done && !earlier_finished;
+  assign stalled_bank = command_valid && port_done && earlier_finished && !bank_there;
 
   // ---- Words that come back.
   logic word_scaled, word_depthwise, word_fill_ends, word_first_tap, word_transposed;

@@ -38,6 +38,7 @@ struct FetchFill {
   std::vector<size_t> tiles;                          // requests that wait for all scales asked for before
   std::vector<ScaleRequests> scales;                  // in the order of `beside`
   std::vector<std::pair<size_t, uint32_t>> contents;  // element of the bank and its code
+  bool padding_only = false;                          // one byte is read and thrown away
   bool exact = true;                                  // nothing else is written
 };
 
@@ -59,6 +60,7 @@ uint32_t LaneOf(const Port& word, size_t lane, size_t bits) {
 //   SetReleased(model, buffer, on)    token of a bank that is free again
 //   Filled(model, buffer)             token of a bank that is full
 //   ForWrites(model, config, put)     put(buffer, bank, element, code) for all that is written in this cycle
+//   WaitsForCount(model), WaitsForBank(model)   its stall outputs
 //   kScaleBytes                       of a word of the scale port; 0: there is none
 template <typename Unit>
 class FetchBench {
@@ -88,9 +90,9 @@ class FetchBench {
     if constexpr (Unit::kScaleBytes > 0) rtl::SetBytes(unit_->command_scales, command_scales);
     const int64_t offered = cycle_ + static_cast<int64_t>(random_.Below(3));
     const int64_t counted = waits ? offered + static_cast<int64_t>(random_.Below(30)) - 10 : 0;
-    int64_t first_request = -1, beats = 0;
+    int64_t first_request = -1, beats = 0, bytes_read = 0;
     size_t fill = 0, request = 0;
-    bool held_back = false, taken = false;
+    bool held_back = false;
     for (bool done = false; !done || !port_.Idle() || !scale_port_.Idle() || !scales_to_come_.empty();) {
       ASSERT_LT(cycle_ - offered, 1000000) << "the unit does not finish";
       BeginCycle();
@@ -104,7 +106,8 @@ class FetchBench {
       bool last = false;
       const bool scales_busy = !scales_to_come_.empty();
       Buffer* buffer = done ? nullptr : &buffers_[static_cast<size_t>(fills[fill].buffer)];
-      bool expected = there && counts && (request > 0 || buffer->free_banks > 0);
+      const bool no_bank = !done && request == 0 && buffer->free_banks == 0;
+      bool expected = there && counts && !no_bank;
       if (expected && scales_busy && WaitsForScales(fills[fill], request)) expected = false;
       const ScaleRequests* scales = expected ? ScalesBeside(fills[fill], request) : nullptr;
       if (scales != nullptr && !scale_port_.Ready()) expected = false;  // both go out together
@@ -139,13 +142,22 @@ class FetchBench {
         }
       }
       ASSERT_EQ(unit_->command_ready, last);
+      // What it says of itself: at work for as long as a request keeps a port.
       const bool port_done = (!asked_ || port_.Ready()) && !scales_busy;
-      ASSERT_EQ(unit_->command_taken, there && (taken || port_done));
+      ASSERT_EQ(unit_->busy, accepted || !port_done) << "cycle " << cycle_;
+      ASSERT_EQ(Unit::WaitsForCount(*unit_), there && port_done && !counts);
+      ASSERT_EQ(Unit::WaitsForBank(*unit_), there && port_done && counts && no_bank);
+      bytes_read += static_cast<int64_t>(unit_->bytes_read);
       asked_ = accepted || (asked_ && !port_.Ready());
-      taken = unit_->command_taken && !last;
       done = done || last;
       EndCycle();
     }
+    int64_t bytes = 0;
+    for (const FetchFill& f : fills) {
+      for (const FetchRequest& r : f.requests) bytes += r.bytes;
+      if (f.padding_only) --bytes;  // what is thrown away does not count
+    }
+    ASSERT_EQ(bytes_read, bytes);
     for (const Buffer& buffer : buffers_) ASSERT_TRUE(buffer.begun.empty()) << "a fill was not handed over";
   }
   int64_t runs_without_a_gap() const { return runs_without_a_gap_; }

@@ -50,9 +50,9 @@ class InputFills {
             AddGroup(visit, group, fill);
           }
         }
-        const bool padding_only =
+        fill.padding_only =
             std::all_of(fill.requests.begin(), fill.requests.end(), [](const FetchRequest& r) { return r.bytes == 0; });
-        if (padding_only) fill.requests.back() = {conv_.input_base, 1};
+        if (fill.padding_only) fill.requests.back() = {conv_.input_base, 1};
         AddContents(visit, first, end, fill);
         fills.push_back(std::move(fill));
       }

@@ -96,7 +96,9 @@ void RunMaster(const Config& config, const Program& program, const testbench::Ax
   unit->command_valid = unit->axi_arready = unit->axi_rvalid = 0;
   unit->array_released = unit->depthwise_released = 0;
   unit->finished = 0;
+  unit->port_reset = 1;
   unit.Reset();
+  unit->port_reset = 0;
   const bool ideal = timing.stall_r == 0 && timing.bytes_per_cycle == 0;
   const std::vector<int64_t> expected = FilledCycles(config, program.fills);
   std::deque<int64_t> releases[2];

@@ -32,6 +32,8 @@ struct InputFetch {
   static void SetReleased(Model& unit, int buffer, bool on) {
     (buffer == 0 ? unit.array_released : unit.depthwise_released) = on;
   }
+  static bool WaitsForCount(const Model& unit) { return unit.stalled_previous; }
+  static bool WaitsForBank(const Model& unit) { return unit.stalled_bank; }
   static bool Filled(const Model& unit, int buffer) { return buffer == 0 ? unit.array_filled : unit.depthwise_filled; }
   template <typename Put>
   void ForWrites(const Model& unit, const Config& config, const Put& put) {
@@ -46,7 +48,8 @@ struct InputFetch {
     }
     if constexpr (kScales) {
       if (unit.scale_write_enable) {
-        put(0, unit.scale_write_bank, kFirstScale + unit.scale_write_address, unit.scale_write_data);
+        put(0, unit.scale_write_bank, kFirstScale + unit.scale_write_address,
+            unit.scale_write_one ? 127u : unit.scale_write_data);  // e8m0's 1
       }
     }
   }
@@ -84,9 +87,7 @@ struct Seen {
       cut_runs += packed && r.bytes % (in.convolution.channels * config.input_format.bytes()) != 0 ? 1 : 0;
     }
     null_requests += nulls;
-    const bool only =
-        nulls + 1 == std::ssize(fill.requests) && fill.requests.back().address == in.convolution.input_base;
-    padding_only += only && fill.requests.back().bytes == 1 ? 1 : 0;
+    padding_only += fill.padding_only ? 1 : 0;
   }
 };
 

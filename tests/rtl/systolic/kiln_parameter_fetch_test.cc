@@ -66,6 +66,8 @@ struct ParameterFetch {
   static constexpr size_t kScaleBytes = 0;
   static void SetWait(Model& unit, uint16_t count) { unit.vector_done = count; }
   static void SetReleased(Model& unit, int /*buffer*/, bool on) { unit.released = on; }
+  static bool WaitsForCount(const Model& unit) { return unit.stalled_port; }
+  static bool WaitsForBank(const Model& unit) { return unit.stalled_buffer; }
   static bool Filled(const Model& unit, int /*buffer*/) { return unit.filled; }
   template <typename Put>
   void ForWrites(const Model& unit, const Config& config, const Put& put) {

@@ -1,7 +1,6 @@
 // kiln_visit_walker against VisitsOf (walk.h) on random instructions, one after the other through one walker.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -9,56 +8,11 @@
 #include "kiln/support/random.h"
 #include "kiln/targets/systolic/walk.h"
 #include "tests/rtl/support.h"
+#include "tests/rtl/systolic/commands.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln::systolic {
 namespace {
-
-// Fields of a packed struct, first member first; the port has it in its lowest bits.
-class PackedFields {
- public:
-  void Add(int bits, uint64_t value) {
-    for (int i = bits - 1; i >= 0; --i) bits_.push_back((value >> i & 1) != 0);
-  }
-  std::vector<uint8_t> Bytes() const {
-    std::vector<uint8_t> bytes((bits_.size() + 7) / 8);
-    for (size_t i = 0; i < bits_.size(); ++i) {
-      const size_t place = bits_.size() - 1 - i;
-      if (bits_[i]) bytes[place / 8] |= static_cast<uint8_t>(1u << place % 8);
-    }
-    return bytes;
-  }
-
- private:
-  std::vector<bool> bits_;
-};
-
-uint64_t LastPart(int32_t whole, int32_t parts, int32_t part) {
-  return static_cast<uint64_t>(whole - (parts - 1) * part);
-}
-
-std::vector<uint8_t> PackTiling(const Instruction& in, const Config& config) {
-  const Geometry g = GeometryOf(in, config);
-  const Tiling& t = in.tiling;
-  const int32_t columns = in.opcode == Opcode::kDepthwise ? 1 : t.columns_per_block;
-  PackedFields f;
-  for (int32_t count : {in.convolution.batch, g.tiles_y, g.tiles_x, g.blocks}) f.Add(24, static_cast<uint64_t>(count));
-  f.Add(1, t.order == Order::kWeightOuter);
-  f.Add(1, t.packing == Packing::kTaps);
-  f.Add(1, g.inputs_resident);
-  f.Add(1, g.weights_resident);
-  f.Add(1, in.convolution.parameter_batch_stride != 0);
-  f.Add(11, 0);
-  f.Add(24, static_cast<uint64_t>(t.tile_height));
-  f.Add(24, static_cast<uint64_t>(t.tile_width));
-  f.Add(24, LastPart(in.convolution.out_height, g.tiles_y, t.tile_height));
-  f.Add(24, LastPart(in.convolution.out_width, g.tiles_x, t.tile_width));
-  f.Add(16, 0);
-  f.Add(24, static_cast<uint64_t>(columns));
-  f.Add(24, LastPart(g.column_tiles, g.blocks, columns));
-  f.Add(64, 0);  // members of other units
-  return f.Bytes();
-}
 
 // Which loop leads from one visit to the next, as the walker's `step` tells it.
 uint32_t StepBetween(const Instruction& in, const Visit& a, const Visit& b) {
@@ -83,7 +37,7 @@ TEST(VisitWalker, WalksAsTheDefinitionDoes) {
     Instruction& in = random_case.instruction;
     if (n % 3 == 0) in.tiling.groups_per_bank = 1 << 20;  // resident inputs, which small buffers seldom are
     if (n % 3 == 1) in.tiling.weight_tiles_per_bank = 1 << 20;
-    rtl::SetBytes(walker->command_tiling, PackTiling(in, config));
+    rtl::SetBytes(walker->command_tiling, rtl::CommandBytes(Encode(in, config), {}, {rtl::Tag::kTiling}));
 
     const std::vector<Visit> visits = VisitsOf(in, config);
     const Geometry g = GeometryOf(in, config);

@@ -34,6 +34,8 @@ struct WeightFetch {
   static void SetReleased(Model& unit, int buffer, bool on) {
     (buffer == 0 ? unit.array_released : unit.depthwise_released) = on;
   }
+  static bool WaitsForCount(const Model& unit) { return unit.stalled_previous; }
+  static bool WaitsForBank(const Model& unit) { return unit.stalled_bank; }
   static bool Filled(const Model& unit, int buffer) { return buffer == 0 ? unit.array_filled : unit.depthwise_filled; }
   // The depthwise unit's buffer counts the taps itself.
   template <typename Put>
