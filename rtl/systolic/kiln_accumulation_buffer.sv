@@ -64,24 +64,27 @@ module kiln_accumulation_buffer #(
 
   if (ACCUMULATION_BUFFER_BANKS == 1) begin : g_one_bank
     wire unused_banks = &{1'b0, store_bank, read_bank};
-    assign present = add_bypass ? last_sum : words;
+    assign present = words;
     assign read_data = words;
   end else begin : g_two_banks
     logic read_bank_q;
     always_ff @(posedge clock) begin
       if (read_enable) read_bank_q <= read_bank;
     end
-    assign present = add_bypass ? last_sum : words[add_bank*WORD_BITS+:WORD_BITS];
-    assign read_data = words[read_bank_q*WORD_BITS+:WORD_BITS];
+    assign present = add_bank ? words[WORD_BITS+:WORD_BITS] : words[0+:WORD_BITS];
+    assign read_data = read_bank_q ? words[WORD_BITS+:WORD_BITS] : words[0+:WORD_BITS];
   end
 
   for (genvar c = 0; c < ARRAY_COLUMNS; c++) begin : g_column
+    logic [ACCUMULATION_BITS-1:0] sum_in;
+    assign sum_in = add_overwrite ? '0 :
+        add_bypass ? last_sum[c*ACCUMULATION_BITS+:ACCUMULATION_BITS] : present[c*ACCUMULATION_BITS+:ACCUMULATION_BITS];
     kiln_accumulate #(
         .PSUM_FORMAT(PSUM_FORMAT),
         .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT),
         .SCALED(SCALED)
     ) add (
-        .accumulation_in(add_overwrite ? '0 : present[c*ACCUMULATION_BITS+:ACCUMULATION_BITS]),
+        .accumulation_in(sum_in),
         .psum(array_psums[c*PSUM_BITS+:PSUM_BITS]),
         .scale(array_scales[c*32+:32]),
         .accumulation_out(sum[c*ACCUMULATION_BITS+:ACCUMULATION_BITS])

@@ -220,11 +220,7 @@ module kiln_array_sequencer #(
 
   // Beside the data of the input buffer.
   logic [ARRAY_ROWS-1:0] rows;  // that count
-  always_comb begin
-    for (int r = 0; r < ARRAY_ROWS; r++) begin
-      rows[r] = !(last_fill && last_group) || 16'(r) < command.reduction.last_group_rows;
-    end
-  end
+  assign rows = last_fill && last_group ? ~({ARRAY_ROWS{1'b1}} << command.reduction.last_group_rows) : '1;
   always_ff @(posedge clock) begin
     array_active <= busy && !reset;
     if (busy) begin

@@ -38,62 +38,73 @@ module kiln_weight_buffer #(
   localparam int unsigned MEMORIES = STEPS > ARRAY_COLUMNS ? STEPS : ARRAY_COLUMNS;  // of a set
   localparam int unsigned DEPTH = STEPS > ARRAY_COLUMNS ? ARRAY_COLUMNS : STEPS;  // codes of a tile in a memory
   localparam int unsigned PLACE_BITS = 2 * TILES * DEPTH > 1 ? $clog2(2 * TILES * DEPTH) : 1;
-  localparam int unsigned WIDE = 16;  // more than any number of rows or columns has bits
+  localparam int unsigned SET_BITS = MEMORIES * CODE_BITS;
+  localparam int unsigned MEMORY_BITS = MEMORIES > 1 ? $clog2(MEMORIES) : 1;
+  localparam bit BY_COLUMN = STEPS > ARRAY_COLUMNS;  // a code's place in its memory is its column, else its row
 
-  // Where the code of row q and column c of a tile stands in its memory.
-  function automatic [PLACE_BITS-1:0] place(input logic bank, input logic [TILE_BITS-1:0] tile, input logic [WIDE-1:0] q,
-                                            input logic [WIDE-1:0] c);
-    place = PLACE_BITS'(bank ? TILES * DEPTH : 0) + PLACE_BITS'(tile) * PLACE_BITS'(DEPTH) +
-        PLACE_BITS'(STEPS > ARRAY_COLUMNS ? c : q);
-  endfunction
-  // (memory - index) modulo MEMORIES: the other index of what stands there.
-  function automatic [WIDE-1:0] other(input logic [WIDE-1:0] memory, input logic [WIDE-1:0] index);
-    other = (memory - index) & WIDE'(MEMORIES - 1);
+  // Where the codes of a tile begin in every memory.
+  function automatic [PLACE_BITS-1:0] place(input logic bank, input logic [TILE_BITS-1:0] tile);
+    place = PLACE_BITS'(bank ? TILES * DEPTH : 0) + PLACE_BITS'(tile) * PLACE_BITS'(DEPTH);
   endfunction
 
-  logic [WIDE-1:0] index, step;
-  assign index = WIDE'(write_index);
-  assign step  = WIDE'(read_step);
-
-  logic [WIDE-1:0] read_step_q;  // of the data that stand at the memories' outputs
+  // A row goes into the memories from q on, a column c into those from c on: `turn` memories further than memory 0.
+  logic [MEMORY_BITS-1:0] write_turn, read_turn, read_turn_q;
+  logic [PLACE_BITS-1:0] write_place, read_place;
+  logic [31:0] index;
+  assign index = 32'(write_index);
+  assign write_turn = MEMORY_BITS'(write_transposed ? index : index / WEIGHT_ROWS_PER_CYCLE);
+  assign write_place = place(write_bank, write_tile);
+  assign read_turn = MEMORY_BITS'(read_step);
+  assign read_place = place(read_bank, read_tile);
   always_ff @(posedge clock) begin
-    if (read_enable) read_step_q <= step;
+    if (read_enable) read_turn_q <= read_turn;  // of the data that stand at the memories' outputs
   end
 
   for (genvar j = 0; j < WEIGHT_ROWS_PER_CYCLE; j++) begin : g_set
-    logic [MEMORIES*CODE_BITS-1:0] codes;  // read, by memory
-    for (genvar m = 0; m < MEMORIES; m++) begin : g_memory
-      logic [WIDE-1:0] write_q, write_c;
-      logic enable;
-      logic [CODE_BITS-1:0] code;
-      always_comb begin
-        if (write_transposed) begin
-          write_c = index;
-          write_q = other(WIDE'(m), index);
-          enable  = write_q < WIDE'(STEPS);
-          code    = CODE_BITS'(write_data >> ((write_q * WIDE'(WEIGHT_ROWS_PER_CYCLE) + WIDE'(j)) * WIDE'(CODE_BITS)));
-        end else begin
-          write_q = index / WIDE'(WEIGHT_ROWS_PER_CYCLE);
-          write_c = other(WIDE'(m), write_q);
-          enable  = write_c < WIDE'(ARRAY_COLUMNS) && index % WIDE'(WEIGHT_ROWS_PER_CYCLE) == WIDE'(j);
-          code    = CODE_BITS'(write_data >> (write_c * WIDE'(CODE_BITS)));
-        end
+    logic here;  // the row is one of this set
+    logic [SET_BITS-1:0] row, column, turned, codes;
+    assign here = write_transposed || index % WEIGHT_ROWS_PER_CYCLE == j;
+    for (genvar m = 0; m < MEMORIES; m++) begin : g_lane
+      if (m < ARRAY_COLUMNS) begin : g_row
+        assign row[m*CODE_BITS+:CODE_BITS] = write_data[m*CODE_BITS+:CODE_BITS];
+      end else begin : g_no_row
+        assign row[m*CODE_BITS+:CODE_BITS] = '0;
       end
+      if (m < STEPS) begin : g_column
+        assign column[m*CODE_BITS+:CODE_BITS] = write_data[(m*WEIGHT_ROWS_PER_CYCLE+j)*CODE_BITS+:CODE_BITS];
+      end else begin : g_no_column
+        assign column[m*CODE_BITS+:CODE_BITS] = '0;
+      end
+    end
+    logic [SET_BITS-1:0] lanes;
+    assign lanes = write_transposed ? column : row;
+    // Turned round by write_turn memories.
+    assign turned = SET_BITS'({lanes, lanes} >> ((MEMORIES - 32'(write_turn)) * CODE_BITS));
+
+    for (genvar m = 0; m < MEMORIES; m++) begin : g_memory
+      logic [MEMORY_BITS-1:0] write_other, read_other;  // index on the other axis of what stands here
+      logic [MEMORY_BITS-1:0] write_part, read_part;  // place in the tile
+      logic counts;
+      assign write_other = MEMORY_BITS'(m) - write_turn;
+      assign read_other = MEMORY_BITS'(m) - read_turn;
+      assign write_part = write_transposed == BY_COLUMN ? write_turn : write_other;
+      assign read_part = BY_COLUMN ? read_other : read_turn;
+      assign counts = 32'(write_other) < (write_transposed ? STEPS : ARRAY_COLUMNS);
       kiln_ram_1w #(
           .WIDTH(CODE_BITS),
           .WORDS(2 * TILES * DEPTH)
       ) memory (
           .clock,
-          .write_enable (write_enable && enable),
-          .write_address(place(write_bank, write_tile, write_q, write_c)),
-          .write_data   (code),
+          .write_enable (write_enable && here && counts),
+          .write_address(write_place + PLACE_BITS'(write_part)),
+          .write_data   (turned[m*CODE_BITS+:CODE_BITS]),
           .read_enable,
-          .read_address (place(read_bank, read_tile, step, other(WIDE'(m), step))),
+          .read_address (read_place + PLACE_BITS'(read_part)),
           .read_data    (codes[m*CODE_BITS+:CODE_BITS])
       );
     end
     // Column c stands at the output of memory (q + c) modulo MEMORIES.
-    assign read_data[j*ARRAY_COLUMNS*CODE_BITS+:ARRAY_COLUMNS*CODE_BITS] = (ARRAY_COLUMNS * CODE_BITS)'(
-        {codes, codes} >> ((read_step_q & WIDE'(MEMORIES - 1)) * WIDE'(CODE_BITS)));
+    assign read_data[j*ARRAY_COLUMNS*CODE_BITS+:ARRAY_COLUMNS*CODE_BITS] =
+        (ARRAY_COLUMNS * CODE_BITS)'({codes, codes} >> (32'(read_turn_q) * CODE_BITS));
   end
 endmodule
