@@ -250,6 +250,14 @@ module kiln_instruction_decoder #(
   function automatic logic outside(input logic [ADDRESS_BITS-1:0] address);
     outside = {24'd0, address} >= MEMORY_BYTES;
   endfunction
+  // An argument that is none, an operand that is not there, or what only lanes have in a scalar stage.
+  function automatic logic meaningless(input logic [3:0] argument, input logic scalar, input logic [1:0] operands);
+    logic operand;
+    operand = argument >= kiln_systolic_pkg::ARGUMENT_OPERAND0 && argument <= kiln_systolic_pkg::ARGUMENT_OPERAND2;
+    meaningless = argument > kiln_systolic_pkg::ARGUMENT_SAVED1 ||
+        operand && (scalar || argument - kiln_systolic_pkg::ARGUMENT_OPERAND0 >= {2'b00, operands}) ||
+        scalar && argument >= kiln_systolic_pkg::ARGUMENT_SAVED0;
+  endfunction
   localparam int unsigned MOST = 32'h00ff_ffff;  // of any count
 
   logic matrix, depthwise;
@@ -272,6 +280,7 @@ module kiln_instruction_decoder #(
             (bad(COUNT_BITS'(header_view.passes), header_view.opcode == kiln_systolic_pkg::OPCODE_VECTOR ?
                  kiln_systolic_pkg::MAX_PASSES : 1) ||
              header_view.window && header_view.operands == '0);
+        bad_enumerator = header_view.window && header_view.opcode != kiln_systolic_pkg::OPCODE_VECTOR;
       end
       kiln_systolic_pkg::TAG_TILING:
       case (index[1:0])
@@ -352,13 +361,16 @@ module kiln_instruction_decoder #(
       endcase
       kiln_systolic_pkg::TAG_PASS: begin
         bad_count = COUNT_BITS'(pass_view.stages) > COUNT_BITS'(VECTOR_STAGES) ||
-            COUNT_BITS'(pass_view.scalar_stages) > COUNT_BITS'(kiln_systolic_pkg::MAX_STAGES);
+            COUNT_BITS'(pass_view.scalar_stages) > COUNT_BITS'(VECTOR_STAGES);
+        // Accumulators pass through once: nothing is kept of them.
         bad_enumerator = pass_view.reduce > kiln_systolic_pkg::REDUCE_MAX ||
-            (matrix || depthwise) != (pass_view.source == kiln_systolic_pkg::SOURCE_ACCUMULATOR);
+            (matrix || depthwise) != (pass_view.source == kiln_systolic_pkg::SOURCE_ACCUMULATOR) ||
+            (matrix || depthwise) && (pass_view.reduce != kiln_systolic_pkg::REDUCE_NONE || pass_view.to_row_buffer) ||
+            pass_view.source == kiln_systolic_pkg::SOURCE_OPERAND0 && header.operands == '0;
       end
       kiln_systolic_pkg::TAG_STAGE:
-      bad_enumerator = stage_view.a > kiln_systolic_pkg::ARGUMENT_SAVED1 || stage_view.b > kiln_systolic_pkg::ARGUMENT_SAVED1 ||
-          stage_view.kind > kiln_systolic_pkg::FUNCTION_ELU;
+      bad_enumerator = meaningless(stage_view.a, index[4], header.operands) ||
+          meaningless(stage_view.b, index[4], header.operands) || stage_view.kind > kiln_systolic_pkg::FUNCTION_ELU;
       default: ;
     endcase
   end

@@ -579,6 +579,10 @@ TEST(InstructionDecoder, RefusesWhatUnitsWouldStumbleOver) {
   EXPECT_EQ(refused(27, 109, 108, 3), kEnumerator);    // reduce
   EXPECT_EQ(refused(27, 100, 97, 13), kCount);         // stages
   EXPECT_EQ(refused(28, 107, 104, 11), kEnumerator);   // argument
+  EXPECT_EQ(refused(28, 107, 104, 3), kEnumerator);    // operand 1 of one
+  EXPECT_EQ(refused(27, 109, 108, 1), kEnumerator);    // reduces accumulators
+  EXPECT_EQ(refused(27, 105, 105, 1), kEnumerator);    // keeps them
+  EXPECT_EQ(refused(0, 102, 102, 1), kEnumerator);     // a window on them
   EXPECT_EQ(refused(29, 111, 72, 1 << 30), kAddress);  // output
   // A length that is too large is known at the last word, one that is too small at its own.
   EXPECT_EQ(refused(0, 90, 75, 33), kNone);
