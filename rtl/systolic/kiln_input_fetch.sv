@@ -32,7 +32,7 @@ module kiln_input_fetch #(
     localparam int unsigned PLACE_BITS = WORDS > 1 ? $clog2(WORDS) : 1,
     localparam int unsigned ARRAY_PLACE_BITS = INPUT_BUFFER_WORDS > 1 ? $clog2(INPUT_BUFFER_WORDS) : 1,
     localparam int unsigned DEPTHWISE_PLACE_BITS = DEPTHWISE_BUFFER_WORDS > 1 ? $clog2(DEPTHWISE_BUFFER_WORDS) : 1,
-    localparam int unsigned TAG_BITS = 4 + PLACE_BITS + 2 * LANE_BITS + INPUT_BITS,
+    localparam int unsigned TAG_BITS = (BLOCK_SIZE > 0 ? 4 : 3) + PLACE_BITS + 2 * LANE_BITS + INPUT_BITS,
     localparam int unsigned SCALE_BYTES = SCALE_BITS > 16 ? 4 : SCALE_BITS > 8 ? 2 : 1,
     localparam int unsigned SCALE_BYTES_BITS = $clog2(SCALE_BYTES + 1),
     localparam int unsigned SCALE_TAG_BITS = 3 + ARRAY_PLACE_BITS
@@ -91,6 +91,7 @@ module kiln_input_fetch #(
   localparam logic [COUNT_BITS-1:0] ONE = COUNT_BITS'(1);
   localparam logic [LANE_BITS-1:0] ROW_LANES = LANE_BITS'(ARRAY_ROWS);
   localparam logic [LANE_BITS-1:0] COLUMN_LANES = LANE_BITS'(ARRAY_COLUMNS);
+  localparam int unsigned FULL_TAG_BITS = 4 + PLACE_BITS + 2 * LANE_BITS + INPUT_BITS;  // without block scales the top bit, 0, is left out
   localparam logic [39:0] GROUP_BYTES = 40'(ARRAY_ROWS * CODE_BYTES);
   localparam logic [39:0] COLUMN_TILE_BYTES = 40'(ARRAY_COLUMNS * CODE_BYTES);
 
@@ -329,10 +330,11 @@ module kiln_input_fetch #(
   end
 
   assign request_address = only_padding ? command.image.base : inside_address;
-  assign request_bytes = only_padding ? BYTES_BITS'(1) : none ? '0 : bytes;
-  assign request_tag = {
+  // Without a command the address means nothing, and a guard of the memory's bounds must not mind it.
+  assign request_bytes = !command_valid ? '0 : only_padding ? BYTES_BITS'(1) : none ? '0 : bytes;
+  assign request_tag = TAG_BITS'({
     scaled, depthwise, last_of_fill, last_of_word, bank_place, first_lane, valid_lanes, command.image.pad_code[INPUT_BITS-1:0]
-  };
+  });
 
   // ---- When it may go out.
   logic [1:0] array_free, depthwise_free;  // banks
@@ -369,7 +371,7 @@ module kiln_input_fetch #(
   logic [PLACE_BITS-1:0] word_place;
   logic [LANE_BITS-1:0] word_first_lane, word_lanes;
   logic [INPUT_BITS-1:0] word_pad;
-  assign {word_scaled, word_depthwise, word_fill_ends, word_whole, word_place, word_first_lane, word_lanes, word_pad} = word_tag;
+  assign {word_scaled, word_depthwise, word_fill_ends, word_whole, word_place, word_first_lane, word_lanes, word_pad} = FULL_TAG_BITS'(word_tag);
 
   logic [LANES*INPUT_BITS-1:0] arrived, partial, joined_word;
   for (genvar i = 0; i < LANES; i++) begin : g_lane

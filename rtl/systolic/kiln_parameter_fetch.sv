@@ -129,7 +129,8 @@ module kiln_parameter_fetch #(
   logic [LANE_BITS-1:0] channels;
   assign channels = last_block && last_column ? LANE_BITS'(command.tiling.last_tile_columns) : COLUMN_LANES;
   assign request_address = command.parameters.base + batch_offset + tile_offset + array_offset;
-  assign request_bytes = {channels, 2'd0};
+  // Without a command the address means nothing, and a guard of the memory's bounds must not mind it.
+  assign request_bytes = command_valid ? {channels, 2'd0} : '0;
   assign request_tag = {last_array && last_column, array, column[ADDRESS_BITS-1:0]};
 
   // ---- When it may go out.

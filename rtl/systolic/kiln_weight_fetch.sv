@@ -27,7 +27,7 @@ module kiln_weight_fetch #(
     localparam int unsigned TILES = WEIGHT_BUFFER_WORDS / ARRAY_ROWS,
     localparam int unsigned TILE_BITS = TILES > 1 ? $clog2(TILES) : 1,
     localparam int unsigned INDEX_BITS = LANES > 1 ? $clog2(LANES) : 1,
-    localparam int unsigned TAG_BITS = 5 + TILE_BITS + INDEX_BITS + LANE_BITS,
+    localparam int unsigned TAG_BITS = (BLOCK_SIZE > 0 ? 5 : 4) + TILE_BITS + INDEX_BITS + LANE_BITS,
     localparam int unsigned COLUMN_BITS = ARRAY_COLUMNS > 1 ? $clog2(ARRAY_COLUMNS) : 1,
     localparam int unsigned SCALE_BYTES = SCALE_BITS > 16 ? 4 : SCALE_BITS > 8 ? 2 : 1,
     localparam int unsigned SCALE_TAG_BITS = 2 + TILE_BITS + COLUMN_BITS
@@ -86,6 +86,7 @@ module kiln_weight_fetch #(
 );
   localparam int COUNT_BITS = kiln_systolic_pkg::COUNT_BITS;
   localparam logic [COUNT_BITS-1:0] ONE = COUNT_BITS'(1);
+  localparam int unsigned FULL_TAG_BITS = 5 + TILE_BITS + INDEX_BITS + LANE_BITS;  // without block scales the top bit, 0, is left out
   localparam logic [39:0] WORD_BYTES = 40'(ARRAY_COLUMNS * CODE_BYTES);
   localparam logic [39:0] TILE_BYTES = 40'(ARRAY_ROWS * ARRAY_COLUMNS * CODE_BYTES);
   localparam logic [LANE_BITS-1:0] ROW_LANES = LANE_BITS'(ARRAY_ROWS);
@@ -221,10 +222,11 @@ module kiln_weight_fetch #(
   logic [LANE_BITS-1:0] codes;
   assign codes = by_columns ? valid_rows : strided ? valid_columns : COLUMN_LANES;
   assign request_address = command.weights.base + group_offset + column_offset + line_offset;
-  assign request_bytes = BYTES_BITS'(codes) * BYTES_BITS'(CODE_BYTES);
-  assign request_tag = {
+  // Without a command the address means nothing, and a guard of the memory's bounds must not mind it.
+  assign request_bytes = command_valid ? BYTES_BITS'(codes) * BYTES_BITS'(CODE_BYTES) : '0;
+  assign request_tag = TAG_BITS'({
     scaled, depthwise, last_line && last_tile_of_fill, tap == '0, by_columns, tile_in_fill[TILE_BITS-1:0], line[INDEX_BITS-1:0], codes
-  };
+  });
 
   // ---- When it may go out.
   logic [1:0] array_free, depthwise_free;  // banks
@@ -264,7 +266,7 @@ module kiln_weight_fetch #(
   logic [TILE_BITS-1:0] word_tile;
   logic [INDEX_BITS-1:0] word_index;
   logic [LANE_BITS-1:0] word_codes;
-  assign {word_scaled, word_depthwise, word_fill_ends, word_first_tap, word_transposed, word_tile, word_index, word_codes} = word_tag;
+  assign {word_scaled, word_depthwise, word_fill_ends, word_first_tap, word_transposed, word_tile, word_index, word_codes} = FULL_TAG_BITS'(word_tag);
 
   logic [LANES*WEIGHT_BITS-1:0] data;
   for (genvar i = 0; i < LANES; i++) begin : g_lane

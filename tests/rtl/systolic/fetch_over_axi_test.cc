@@ -1,4 +1,4 @@
-// kiln_input_master and kiln_weight_master over AXI, instruction after instruction without a pause: with an ideal
+// kiln_input_fetch and kiln_weight_fetch over AXI, instruction after instruction without a pause: with an ideal
 // memory every fill comes in exactly the cycle that docs/systolic.md says, with another one nothing but the time
 // changes.
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <initializer_list>
 #include <vector>
 
-#include "Vinput_master.h"
-#include "Vweight_master.h"
+#include "Vinput_fetch_axi.h"
+#include "Vweight_fetch_axi.h"
 #include "kiln/hardware/axi_port.h"
 #include "kiln/support/random.h"
 #include "rtl/testbench/kiln_axi_memory.h"
@@ -88,7 +88,7 @@ std::vector<int64_t> FilledCycles(const Config& config, const std::vector<FetchF
 }
 
 template <typename Model>
-void RunMaster(const Config& config, const Program& program, const testbench::AxiTiming& timing, uint64_t seed) {
+void RunUnit(const Config& config, const Program& program, const testbench::AxiTiming& timing, uint64_t seed) {
   testbench::AxiMemory memory(program.memory.size() + 256, timing);
   std::copy(program.memory.begin(), program.memory.end(), memory.bytes().begin());
   testbench::AxiReadPort bus(&memory, 8, seed);
@@ -135,26 +135,26 @@ template <typename Model>
 void RunAll(const Config& config, const Program& program) {
   testbench::AxiTiming timing;
   timing.latency = static_cast<uint64_t>(config.memory_latency - kAxiPortLatency);
-  ASSERT_NO_FATAL_FAILURE(RunMaster<Model>(config, program, timing, 1));
+  ASSERT_NO_FATAL_FAILURE(RunUnit<Model>(config, program, timing, 1));
   timing.StallAll(0.3);
-  ASSERT_NO_FATAL_FAILURE(RunMaster<Model>(config, program, timing, 2));
+  ASSERT_NO_FATAL_FAILURE(RunUnit<Model>(config, program, timing, 2));
   testbench::AxiTiming dram;
   dram.latency = 30;
   dram.bytes_per_cycle = 3;
   dram.row_miss = 20;
-  ASSERT_NO_FATAL_FAILURE(RunMaster<Model>(config, program, dram, 3));
+  ASSERT_NO_FATAL_FAILURE(RunUnit<Model>(config, program, dram, 3));
 }
 
-TEST(InputMaster, FillsComeWhenTheTimesSay) {
+TEST(InputFetchOverAxi, FillsComeWhenTheTimesSay) {
   const Config config = DesignPoint();
-  RunAll<Vinput_master>(
+  RunAll<Vinput_fetch_axi>(
       config,
       RandomProgram<InputFills>(config, {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion, Tag::kInput}, 5));
 }
 
-TEST(WeightMaster, FillsComeWhenTheTimesSay) {
+TEST(WeightFetchOverAxi, FillsComeWhenTheTimesSay) {
   const Config config = DesignPoint();
-  RunAll<Vweight_master>(
+  RunAll<Vweight_fetch_axi>(
       config, RandomProgram<WeightFills>(config, {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kWeights}, 6));
 }
 

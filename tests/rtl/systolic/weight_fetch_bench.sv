@@ -1,9 +1,6 @@
-// Weight fetch with its bus: kiln_weight_fetch behind an AXI4 read port of WEIGHT_PORT_BYTES. Timing and tokens as there; words come
-// MEMORY_LATENCY cycles after the last beat of their request was asked for, where the memory behind the port has a latency of
-// MEMORY_LATENCY - PORT_LATENCY (kiln_axi_pkg).
-// A request that reaches outside the memory is said to be a range_fault and thrown away (kiln_address_guard): the machine must stop.
-// With block scales (BLOCK_SIZE > 0) there is a second bus for them, of SCALE_PORT_BYTES; without, its outputs are 0.
-module kiln_weight_master #(
+// kiln_weight_fetch behind its AXI4 ports and address guards, for the test of all of them together. With block scales (BLOCK_SIZE > 0) there is a
+// second port for them.
+module weight_fetch_bench #(
     parameter int unsigned ARRAY_ROWS = 8,
     parameter int unsigned ARRAY_COLUMNS = 8,
     parameter int unsigned WEIGHT_BITS = 8,  // of a code
@@ -82,7 +79,7 @@ module kiln_weight_master #(
     input  logic [                              1:0] scale_axi_rresp,
     input  logic                                     scale_axi_rlast
 );
-  localparam int unsigned TAG_BITS = 5 + TILE_BITS + INDEX_BITS + $clog2(LANES + 1);
+  localparam int unsigned TAG_BITS = (BLOCK_SIZE > 0 ? 5 : 4) + TILE_BITS + INDEX_BITS + $clog2(LANES + 1);
   localparam int unsigned SCALE_BYTES = SCALE_BITS > 16 ? 4 : SCALE_BITS > 8 ? 2 : 1;
   localparam int unsigned SCALE_BYTES_BITS = $clog2(SCALE_BYTES + 1);
   localparam int unsigned SCALE_TAG_BITS = 2 + TILE_BITS + COLUMN_BITS;
@@ -98,7 +95,7 @@ module kiln_weight_master #(
   logic [SCALE_BYTES_BITS-1:0] scale_request_bytes;
   logic [SCALE_TAG_BITS-1:0] scale_request_tag, scale_word_tag;
   logic [SCALE_BYTES*8-1:0] scale_word_data;
-  logic port_request_valid, port_idle, port_fault, port_range_fault;
+  logic port_request_valid, port_request_ready, port_idle, port_fault, port_range_fault;
   logic scale_idle, scale_fault, scale_range_fault;
   assign scale_request_bytes = SCALE_BYTES_BITS'(SCALE_BYTES);
   assign idle = port_idle && scale_idle;
@@ -165,11 +162,11 @@ module kiln_weight_master #(
       .BYTES_BITS(BYTES_BITS)
   ) guard (
       .unit_valid(request_valid),
-      .unit_ready(),
+      .unit_ready(request_ready),
       .address(request_address),
       .bytes(request_bytes),
       .port_valid(port_request_valid),
-      .port_ready(request_ready),
+      .port_ready(port_request_ready),
       .fault(port_range_fault)
   );
 
@@ -182,7 +179,7 @@ module kiln_weight_master #(
       .clock,
       .reset(port_reset),
       .request_valid(port_request_valid),
-      .request_ready,
+      .request_ready(port_request_ready),
       .request_address,
       .request_bytes,
       .request_tag,
@@ -206,17 +203,17 @@ module kiln_weight_master #(
   );
 
   if (BLOCK_SIZE > 0) begin : g_scales
-    logic scale_port_request_valid;
+    logic scale_port_request_valid, scale_port_request_ready;
     kiln_address_guard #(
         .MEMORY_BYTES(MEMORY_BYTES),
         .BYTES_BITS(SCALE_BYTES_BITS)
     ) guard (
         .unit_valid(scale_request_valid),
-        .unit_ready(),
+        .unit_ready(scale_request_ready),
         .address(scale_request_address),
         .bytes(scale_request_bytes),
         .port_valid(scale_port_request_valid),
-        .port_ready(scale_request_ready),
+        .port_ready(scale_port_request_ready),
         .fault(scale_range_fault)
     );
     kiln_axi_read_port #(
@@ -228,7 +225,7 @@ module kiln_weight_master #(
         .clock,
         .reset(port_reset),
         .request_valid(scale_port_request_valid),
-        .request_ready(scale_request_ready),
+        .request_ready(scale_port_request_ready),
         .request_address(scale_request_address),
         .request_bytes(scale_request_bytes),
         .request_tag(scale_request_tag),
