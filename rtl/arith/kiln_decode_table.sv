@@ -14,10 +14,16 @@ module kiln_decode_table #(
 );
 
   localparam int CODES = 1 << BITS;
-  localparam logic [CODES*32-1:0] VALUES = FORMAT[kiln_format_pkg::HEADER_BITS+:CODES*32];
 
   logic [31:0] value;
-  assign value = VALUES[code*32+:32];
+  kiln_constant_table #(
+      .WIDTH(32),
+      .DEPTH(CODES),
+      .CONTENTS(FORMAT[kiln_format_pkg::HEADER_BITS+:CODES*32])
+  ) values (
+      .index(code),
+      .word(value)
+  );
   kiln_decode_float #(.FORMAT(kiln_format_pkg::value_format(FORMAT))) decode (
       .code(value),
       .nan(nan),

@@ -13,8 +13,14 @@ module kiln_decode_to_fp32 #(
 
   if (kiln_format_pkg::kind(FORMAT) == kiln_format_pkg::KIND_TABLE) begin : g_table
     localparam int CODES = 1 << BITS;
-    localparam logic [CODES*32-1:0] VALUES = FORMAT[kiln_format_pkg::HEADER_BITS+:CODES*32];
-    assign value = VALUES[code*32+:32];
+    kiln_constant_table #(
+        .WIDTH(32),
+        .DEPTH(CODES),
+        .CONTENTS(FORMAT[kiln_format_pkg::HEADER_BITS+:CODES*32])
+    ) values (
+        .index(code),
+        .word(value)
+    );
   end else begin : g_fields
     localparam int SIGNIFICAND_BITS = kiln_format_pkg::significand_bits(FORMAT);
     localparam int EXPONENT_BITS = kiln_format_pkg::number_exponent_bits(FORMAT);

@@ -145,14 +145,20 @@ package kiln_format_pkg;
   endfunction
   // verilator lint_on UNUSEDSIGNAL
 
-  // The same of a table of whole numbers of at most 24 bits, as an integer.
-  function automatic int whole_value(input format_t format, input int code);
-    logic [31:0] value;
-    int magnitude;
-    value = table_value(format, code);
-    // 1.fraction * 2^(field - 127), as an integer of 24 bits that is shifted to its place.
-    magnitude = value[30:23] < 8'd127 ? 0 : 32'({1'b1, value[22:0]}) >> (8'd150 - value[30:23]);
-    whole_value = value[31] ? -magnitude : magnitude;
+  // The values of a table of whole numbers, as integers of WHOLE_BITS, code 0 lowest.
+  localparam int WHOLE_BITS = 17;
+  function automatic logic [MOST_CODES*WHOLE_BITS-1:0] whole_values(input format_t format);
+    logic [31:0] value, magnitude;
+    whole_values = (MOST_CODES * WHOLE_BITS)'(0);
+    for (int i = 0; i < MOST_CODES; i++) begin
+      if (i < (1 << bits(format))) begin
+        value = table_value(format, i);
+        // 1.fraction * 2^(field - 127), as an integer of 24 bits that is shifted to its place.
+        magnitude = value[30:23] < 8'd127 ? '0 : 32'({1'b1, value[22:0]}) >> (8'd150 - value[30:23]);
+        if (value[31]) magnitude = -magnitude;
+        whole_values[i*WHOLE_BITS+:WHOLE_BITS] = magnitude[WHOLE_BITS-1:0];
+      end
+    end
   endfunction
 
   // A float's greatest finite number, as a code without its sign.

@@ -20,11 +20,19 @@ module kiln_integer_operand #(
 
   if (KIND == kiln_format_pkg::KIND_TABLE) begin : g_table
     localparam int CODES = 1 << BITS;
-    logic [CODES*INTEGER_BITS-1:0] values;
-    for (genvar i = 0; i < CODES; i++) begin : g_value
-      assign values[i*INTEGER_BITS+:INTEGER_BITS] = INTEGER_BITS'(kiln_format_pkg::whole_value(FORMAT, i));
-    end
-    assign value = values[code*INTEGER_BITS+:INTEGER_BITS];
+    localparam int WHOLE_BITS = kiln_format_pkg::WHOLE_BITS;
+    localparam logic [kiln_format_pkg::MOST_CODES*WHOLE_BITS-1:0] VALUES = kiln_format_pkg::whole_values(FORMAT);
+    logic [WHOLE_BITS-1:0] word;
+    kiln_constant_table #(
+        .WIDTH(WHOLE_BITS),
+        .DEPTH(CODES),
+        .CONTENTS(VALUES[CODES*WHOLE_BITS-1:0])
+    ) values (
+        .index(code),
+        .word(word)
+    );
+    assign value = word[INTEGER_BITS-1:0];
+    wire unused_signs = &{1'b0, word};
   end else if (kiln_format_pkg::is_signed(FORMAT)) begin : g_signed
     assign value = code;
   end else begin : g_unsigned

@@ -17,16 +17,31 @@ module kiln_spline_evaluate #(
   localparam int ROW_BITS = kiln_spline_pkg::ROW_BITS;
   localparam int SEGMENTS = 32'(TABLES[kiln_spline_pkg::SEGMENTS+:4]);
 
-  // The segment: the number of the last knot that t has reached.
-  logic [SEGMENTS-1:0] unreached;
-  assign unreached[0] = 1'b0;
-  for (genvar i = 1; i < SEGMENTS; i++) begin : g_knot
-    logic [SPLINES*32-1:0] knots;
-    for (genvar j = 0; j < SPLINES; j++) begin : g_spline
-      assign knots[j*32+:32] = TABLES[(j*MOST_SEGMENTS+i)*ROW_BITS+96+:32];
+  // Knots 1 to SEGMENTS of every spline; the last one is the end of the domain.
+  localparam int KNOT_BITS = SEGMENTS * 32;
+  function automatic logic [SPLINES*KNOT_BITS-1:0] all_knots(input kiln_spline_pkg::tables_t tables);
+    for (int i = 0; i < SPLINES; i++) begin
+      for (int j = 1; j < SEGMENTS; j++) begin
+        all_knots[i*KNOT_BITS+(j-1)*32+:32] = tables[(i*MOST_SEGMENTS+j)*ROW_BITS+96+:32];
+      end
+      all_knots[i*KNOT_BITS+(SEGMENTS-1)*32+:32] = tables[kiln_spline_pkg::ENDS+i*32+:32];
     end
+  endfunction
+  logic [KNOT_BITS-1:0] knots;
+  kiln_constant_table #(
+      .WIDTH(KNOT_BITS),
+      .DEPTH(SPLINES),
+      .CONTENTS(all_knots(TABLES))
+  ) knot_table (
+      .index(spline),
+      .word(knots)
+  );
+
+  // The segment: the number of the last knot that t has reached.
+  logic [SEGMENTS:1] unreached;
+  for (genvar i = 1; i <= SEGMENTS; i++) begin : g_knot
     kiln_fp32_greater compare (
-        .a(knots[spline*32+:32]),
+        .a(knots[(i-1)*32+:32]),
         .b(t),
         .greater(unreached[i])
     );
@@ -36,17 +51,18 @@ module kiln_spline_evaluate #(
     segment = '0;
     for (int i = 1; i < SEGMENTS; i++) if (!unreached[i]) segment = 3'(i);
   end
+  assign in_domain = unreached[SEGMENTS];
 
-  localparam logic [SPLINES*32-1:0] ENDS = TABLES[kiln_spline_pkg::ENDS+:SPLINES*32];
-  kiln_fp32_greater compare_end (
-      .a(ENDS[spline*32+:32]),
-      .b(t),
-      .greater(in_domain)
+  logic [31:0] c0, c1, c2, unused_knot;
+  logic [31:0] inner;
+  kiln_constant_table #(
+      .WIDTH(ROW_BITS),
+      .DEPTH(SPLINES * MOST_SEGMENTS),
+      .CONTENTS(TABLES[SPLINES*MOST_SEGMENTS*ROW_BITS-1:0])
+  ) coefficients (
+      .index({spline, segment}),
+      .word({unused_knot, c2, c1, c0})
   );
-
-  localparam logic [SPLINES*MOST_SEGMENTS*ROW_BITS-1:0] ROWS = TABLES[SPLINES*MOST_SEGMENTS*ROW_BITS-1:0];
-  logic [31:0] c0, c1, c2, inner, unused_knot;
-  assign {unused_knot, c2, c1, c0} = ROWS[{spline, segment, 7'd0}+:ROW_BITS];
   kiln_fp32_multiply_add evaluate_inner (
       .a(c2),
       .b(t),
