@@ -42,6 +42,13 @@ struct FetchFill {
   bool exact = true;                                  // nothing else is written
 };
 
+// Cycles that requests keep their port.
+inline int64_t CyclesOf(const std::vector<FetchRequest>& requests, int64_t port_bytes) {
+  int64_t cycles = 0;
+  for (const FetchRequest& r : requests) cycles += PortCycles(r.address, r.bytes, port_bytes);
+  return cycles;
+}
+
 // Lane `lane` of a word of codes of `bits` bits.
 template <typename Port>
 uint32_t LaneOf(const Port& word, size_t lane, size_t bits) {

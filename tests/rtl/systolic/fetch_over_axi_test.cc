@@ -80,7 +80,7 @@ std::vector<int64_t> FilledCycles(const Config& config, const std::vector<FetchF
     std::vector<int64_t>& before = of_buffer[fill.buffer];
     const int64_t bank = before.size() < 2 ? 0 : before[before.size() - 2] + kReleaseCycles + 1;
     free = std::max(free, bank);
-    for (const FetchRequest& r : fill.requests) free += PortBeats(static_cast<int64_t>(r.address), r.bytes, 8);
+    free += CyclesOf(fill.requests, 8);
     cycles.push_back(free + config.memory_latency - 1);  // done is the cycle behind
     before.push_back(cycles.back());
   }

@@ -12,10 +12,17 @@
 #include <span>
 #include <vector>
 
-#include "kiln/hardware/axi_port.h"
 #include "kiln/support/random.h"
 
 namespace kiln::systolic {
+
+// Cycles that a request keeps its port: the aligned words of the port's width that it touches; a null request takes
+// one.
+inline int64_t PortCycles(uint64_t address, int64_t bytes, int64_t port_bytes) {
+  if (bytes == 0) return 1;
+  const auto port = static_cast<uint64_t>(port_bytes);
+  return static_cast<int64_t>((address + static_cast<uint64_t>(bytes) - 1) / port - address / port + 1);
+}
 
 class ReadPortModel {
  public:
@@ -41,7 +48,7 @@ class ReadPortModel {
 
   // A request that is accepted in this cycle; returns its beats.
   int64_t Accept(std::span<const uint8_t> memory, uint64_t address, int64_t bytes, std::vector<uint8_t> tag) {
-    const int64_t beats = PortBeats(static_cast<int64_t>(address), bytes, port_bytes_);
+    const int64_t beats = PortCycles(address, bytes, port_bytes_);
     Word word;
     word.data.resize(word_bytes_);
     for (uint8_t& byte : word.data) byte = static_cast<uint8_t>(random_());
