@@ -2,6 +2,8 @@
 #ifndef KILN_HARDWARE_AXI_PORT_H_
 #define KILN_HARDWARE_AXI_PORT_H_
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 
 namespace kiln {
@@ -12,10 +14,36 @@ namespace kiln {
 // 1 + L. Write: the port counts the request as done so that it is visible in cycle t + n + L.
 inline constexpr int kAxiPortLatency = 2;
 
-// Cycles that a request of `bytes` bytes from byte address `address` keeps a port of `port_bytes`: the aligned words of
-// the memory that it touches, at least 1 (a null request, bytes = 0, takes 1). address >= 0, port_bytes a power of two.
-constexpr int64_t PortBeats(int64_t address, int64_t bytes, int64_t port_bytes) {
-  return bytes == 0 ? 1 : (address + bytes - 1) / port_bytes - address / port_bytes + 1;
+// A beat is an aligned word of a port's width, a power of two of bytes; what begins in the middle of one and ends in the
+// next takes both. A request keeps its port for its beats, one without any (a null request) for one cycle.
+
+// Beats that `bytes` bytes from `address` on touch; 0 for none.
+inline int64_t BeatsOf(uint64_t address, int64_t bytes, int64_t port_bytes) {
+  if (bytes <= 0) return 0;
+  const int shift = std::countr_zero(static_cast<uint64_t>(port_bytes));
+  const uint64_t first = address & static_cast<uint64_t>(port_bytes - 1);
+  return static_cast<int64_t>(((first + static_cast<uint64_t>(bytes) - 1) >> shift) + 1);
+}
+
+// The least that so many bytes can take: those of an aligned address.
+inline int64_t LeastBeats(int64_t bytes, int64_t port_bytes) { return (bytes + port_bytes - 1) / port_bytes; }
+
+// After how many steps of `stride` bytes addresses lie in their beats as before.
+inline int64_t BeatPeriod(int64_t stride, int64_t port_bytes) {
+  const auto offset = static_cast<uint64_t>(stride) & static_cast<uint64_t>(port_bytes - 1);
+  return offset == 0 ? 1 : port_bytes >> std::countr_zero(offset);
+}
+
+// The sum of BeatsOf(address + i * stride, bytes, port_bytes) over 0 <= i < count.
+inline int64_t BeatsOfRun(uint64_t address, int64_t stride, int64_t count, int64_t bytes, int64_t port_bytes) {
+  if (count <= 0) return 0;
+  const int64_t period = std::min(count, BeatPeriod(stride, port_bytes));
+  const int64_t rounds = count / period, rest = count % period;
+  int64_t beats = 0;
+  for (int64_t i = 0; i < period; ++i) {
+    beats += BeatsOf(address + static_cast<uint64_t>(i * stride), bytes, port_bytes) * (rounds + (i < rest ? 1 : 0));
+  }
+  return beats;
 }
 
 }  // namespace kiln

@@ -127,7 +127,7 @@ uint64_t CyclesOf(const Setting& setting) {
     }
     if (source.Taken(port->request_ready)) {
       const auto beats =
-          static_cast<uint64_t>(PortBeats(static_cast<int64_t>(request.address), request.bytes, kDataBytes));
+          static_cast<uint64_t>(std::max<int64_t>(1, BeatsOf(request.address, request.bytes, kDataBytes)));
       expected.push_back({request, request.bytes == 0 ? now + 2 : now + beats - 1 + latency});
       next_accept = now + beats;
     }

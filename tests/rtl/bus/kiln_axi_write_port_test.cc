@@ -112,7 +112,7 @@ uint64_t CyclesOf(const Setting& setting) {
     }
     if (source.Taken(port->request_ready)) {
       const auto bytes = static_cast<int64_t>(request.data.size());
-      const auto beats = static_cast<uint64_t>(PortBeats(static_cast<int64_t>(request.address), bytes, kDataBytes));
+      const auto beats = static_cast<uint64_t>(BeatsOf(request.address, bytes, kDataBytes));
       expected.push_back({request.tag, now + beats - 1 + latency});
       next_accept = now + beats;
       std::copy(request.data.begin(), request.data.end(), model.begin() + static_cast<int64_t>(request.address));

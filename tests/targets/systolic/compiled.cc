@@ -1,5 +1,6 @@
 #include "tests/targets/systolic/compiled.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -43,7 +44,8 @@ Config SquareConfig(int size) {
   Config config;
   config.name = "square-" + std::to_string(size);
   config.array_rows = config.array_columns = size;
-  config.input_port_bytes = config.weight_port_bytes = config.operand_port_bytes = config.output_port_bytes = size;
+  config.input_port_bytes = config.weight_port_bytes = config.operand_port_bytes = config.output_port_bytes =
+      std::max(size, kLeastPort);
   return config;
 }
 

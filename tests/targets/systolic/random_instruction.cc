@@ -570,12 +570,12 @@ Config RandomConfig(Random& random) {
   c.vector_rows_in_flight = between(1, 8);
   c.depthwise_multipliers = between(1, 9);
   c.depthwise_buffer_words = between(64, 256);
-  c.input_port_bytes = 1 << between(0, 4);
-  c.weight_port_bytes = 1 << between(0, 4);
-  c.operand_port_bytes = 1 << between(2, 4);
-  c.output_port_bytes = 1 << between(2, 4);
-  c.memory_latency = between(1, 20);
-  c.instruction_bytes_per_cycle = 1 << between(2, 5);
+  c.input_port_bytes = 1 << between(3, 6);
+  c.weight_port_bytes = 1 << between(3, 6);
+  c.operand_port_bytes = 1 << between(3, 6);
+  c.output_port_bytes = 1 << between(3, 6);
+  c.memory_latency = between(kLeastMemoryLatency, 20);
+  c.instruction_bytes_per_cycle = 1 << between(3, 5);
   c.command_queue_depth = between(1, 4);
   return c;
 }

@@ -15,10 +15,16 @@
 #include <string>
 #include <string_view>
 
+#include "kiln/hardware/axi_port.h"
 #include "kiln/numerics/format.h"
 #include "kiln/support/status.h"
 
 namespace kiln::systolic {
+
+// Widths of AXI4 data buses, in bytes, and the least memory_latency: what a port itself takes, and a memory that answers
+// two cycles after the address.
+inline constexpr int kLeastPort = 8, kMostPort = 128;
+inline constexpr int kLeastMemoryLatency = kAxiPortLatency + 2;
 
 struct Config {
   std::string name;
@@ -66,7 +72,8 @@ struct Config {
   int depthwise_multipliers = 9;      // a lane; a kernel of t taps takes ceil(t / multipliers) cycles a word
   int depthwise_buffer_words = 1024;  // a bank, of array_columns codes; two banks
 
-  // Memory ports, one a stream: bytes moved a cycle, and cycles from request to first data.
+  // Memory ports, one a stream: bytes moved a cycle (the width of an AXI4 data bus, 8 to 128), and cycles from request
+  // to first data, what the port itself takes included.
   int input_port_bytes = 16;
   int weight_port_bytes = 16;
   int operand_port_bytes = 16;
@@ -75,7 +82,7 @@ struct Config {
   int64_t memory_bytes = int64_t{1} << 30;  // size of the address space that programs may use
 
   // Command processor.
-  int instruction_bytes_per_cycle = 16;  // fetch and decode
+  int instruction_bytes_per_cycle = 16;  // width of its port; one word of 16 bytes is decoded a cycle at best
   int command_queue_depth = 4;           // instructions waiting in front of each unit
 
   double clock_mhz = 500;  // only to turn cycles into seconds

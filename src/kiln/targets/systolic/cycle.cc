@@ -131,6 +131,26 @@ struct DoubleBuffer {
   Bank& bank(int64_t fill) { return banks[fill & 1]; }
 };
 
+// The instructions in front of a unit.
+struct CommandQueue {
+  // The command processor keeps count of the room, so that none is needed here beyond that.
+  CommandQueue(Simulator& simulator, int depth)
+      : queue(simulator, static_cast<size_t>(depth)), taken(simulator), simulator_(simulator) {}
+  Queue<size_t> queue;
+  int64_t sent = 0;
+  Counter taken;
+  std::vector<int64_t> taken_at;
+
+  // The unit has taken an instruction out.
+  void Taken() {
+    taken_at.push_back(simulator_.now());
+    taken.Add();
+  }
+
+ private:
+  Simulator& simulator_;
+};
+
 class Machine {
  public:
   Machine(const Config& config, std::span<const Instruction> instructions, const std::vector<Prepared>& prepared,
@@ -159,7 +179,7 @@ class Machine {
         array_weights_(config),
         shadow_weights_(config) {
     for (int u = 0; u < kUnits; ++u) {
-      commands_.push_back(std::make_unique<Queue<size_t>>(simulator_, static_cast<size_t>(config.command_queue_depth)));
+      commands_.push_back(std::make_unique<CommandQueue>(simulator_, config.command_queue_depth));
     }
     first_visit_.reserve(prepared.size());
     int64_t visits = 0;
@@ -215,21 +235,34 @@ class Machine {
                                              [&](const Prepared& p) { return UsesUnit(*p.instruction, unit); }));
   }
 
-  // Fetches, decodes, and hands each instruction to every unit that it uses.
+  // Fetches, decodes, and hands each instruction to all units that it uses at once, when all their queues have room.
   Process CommandProcessor() {
+    co_await simulator_.Delay(config_.memory_latency);  // of the program's first bytes
     for (size_t i = 0; i < prepared_.size(); ++i) {
       co_await simulator_.Delay(prepared_[i].dispatch_cycles);
+      int64_t room = 0;  // when the last queue gets room
       for (int u = 0; u < kUnits; ++u) {
-        if (UsesUnit(*prepared_[i].instruction, static_cast<Unit>(u))) {
-          co_await commands_[static_cast<size_t>(u)]->Push(i);
-        }
+        if (!UsesUnit(*prepared_[i].instruction, static_cast<Unit>(u))) continue;
+        CommandQueue& queue = *commands_[static_cast<size_t>(u)];
+        const int64_t taken = queue.sent + 1 - config_.command_queue_depth;
+        if (taken <= 0) continue;
+        co_await queue.taken.AtLeast(taken);
+        room = std::max(room, queue.taken_at[static_cast<size_t>(taken - 1)] + kCommandRoomCycles);
+      }
+      co_await simulator_.WaitUntil(room);
+      for (int u = 0; u < kUnits; ++u) {
+        if (!UsesUnit(*prepared_[i].instruction, static_cast<Unit>(u))) continue;
+        CommandQueue& queue = *commands_[static_cast<size_t>(u)];
+        ++queue.sent;
+        co_await queue.queue.Push(i);
       }
     }
   }
 
   Process InputFetch() {
     for (size_t n = CommandsFor(kInputFetch); n > 0; --n) {
-      const size_t i = co_await commands_[kInputFetch]->Pop();
+      const size_t i = co_await commands_[kInputFetch]->queue.Pop();
+      commands_[kInputFetch]->Taken();
       const Prepared& p = prepared_[i];
       const Instruction& in = *p.instruction;
       if (in.after_previous) {
@@ -271,7 +304,8 @@ class Machine {
 
   Process WeightFetch() {
     for (size_t n = CommandsFor(kWeightFetch); n > 0; --n) {
-      const size_t i = co_await commands_[kWeightFetch]->Pop();
+      const size_t i = co_await commands_[kWeightFetch]->queue.Pop();
+      commands_[kWeightFetch]->Taken();
       const Prepared& p = prepared_[i];
       const Instruction& in = *p.instruction;
       const bool depthwise = in.opcode == Opcode::kDepthwise;
@@ -296,14 +330,14 @@ class Machine {
           WeightBank& bank = buffer.bank(k);
           if (depthwise) {
             FetchDepthwiseWeights(in, config_, array_numbers_, visit, memory_, bank);
-            cycles = WeightFetchCycles(in, config_, 0, visit.first_column);
+            cycles = WeightFetchCycles(in, config_, visit.batch, 0, visit.first_column);
           } else {
             bank = {};
             for (int64_t t = first; t < end; ++t) {
               const auto [row_tile, column] = TileOfBlock(p.geometry, visit, t);
               FetchWeightTile(in, config_, array_numbers_, p.geometry, visit, row_tile, visit.first_column + column,
                               memory_, bank);
-              cycles += WeightFetchCycles(in, config_, row_tile, visit.first_column + column);
+              cycles += WeightFetchCycles(in, config_, visit.batch, row_tile, visit.first_column + column);
             }
           }
           recorder_.unit(kWeightFetch).bytes_read += memory_.bytes_read - before;
@@ -320,7 +354,8 @@ class Machine {
     int64_t loads = 0;
     int64_t fill = -1;
     for (size_t n = CommandsFor(kWeightLoad); n > 0; --n) {
-      const size_t i = co_await commands_[kWeightLoad]->Pop();
+      const size_t i = co_await commands_[kWeightLoad]->queue.Pop();
+      commands_[kWeightLoad]->Taken();
       const Prepared& p = prepared_[i];
       const Tiling& tiling = p.instruction->tiling;
       for (const Visit& visit : p.visits) {
@@ -351,7 +386,8 @@ class Machine {
   Process Array() {
     int64_t fill = -1;
     for (size_t n = CommandsFor(kArray); n > 0; --n) {
-      const size_t i = co_await commands_[kArray]->Pop();
+      const size_t i = co_await commands_[kArray]->queue.Pop();
+      commands_[kArray]->Taken();
       const Prepared& p = prepared_[i];
       const Instruction& in = *p.instruction;
       for (size_t v = 0; v < p.visits.size(); ++v) {
@@ -397,7 +433,8 @@ class Machine {
 
   Process Depthwise() {
     for (size_t n = CommandsFor(kDepthwiseUnit); n > 0; --n) {
-      const size_t i = co_await commands_[kDepthwiseUnit]->Pop();
+      const size_t i = co_await commands_[kDepthwiseUnit]->queue.Pop();
+      commands_[kDepthwiseUnit]->Taken();
       const Prepared& p = prepared_[i];
       const Instruction& in = *p.instruction;
       for (size_t v = 0; v < p.visits.size(); ++v) {
@@ -430,7 +467,8 @@ class Machine {
   Process ParameterFetch() {
     int64_t sets = 0;
     for (size_t n = CommandsFor(kParameterFetch); n > 0; --n) {
-      const size_t i = co_await commands_[kParameterFetch]->Pop();
+      const size_t i = co_await commands_[kParameterFetch]->queue.Pop();
+      commands_[kParameterFetch]->Taken();
       const Prepared& p = prepared_[i];
       int64_t since = simulator_.now();
       co_await vector_done_.AtLeast(static_cast<int64_t>(i));
@@ -444,7 +482,7 @@ class Machine {
         const int64_t before = memory_.bytes_read;
         FetchParameters(*p.instruction, config_, visit, memory_, parameters_);
         recorder_.unit(kParameterFetch).bytes_read += memory_.bytes_read - before;
-        const int64_t cycles = ParameterFetchCycles(config_, visit);
+        const int64_t cycles = ParameterFetchCycles(*p.instruction, config_, visit);
         recorder_.Busy(kParameterFetch, i, cycles);
         co_await simulator_.Delay(cycles);
         co_await parameters_ready_.Push(0, config_.memory_latency);
@@ -454,19 +492,21 @@ class Machine {
 
   Process Vector() {
     for (size_t n = CommandsFor(kVectorUnit); n > 0; --n) {
-      const size_t i = co_await commands_[kVectorUnit]->Pop();
+      const size_t i = co_await commands_[kVectorUnit]->queue.Pop();
+      commands_[kVectorUnit]->Taken();
       const Prepared& p = prepared_[i];
       const Instruction& in = *p.instruction;
       UnitTrace& unit = recorder_.unit(kVectorUnit);
+      VectorTime time;  // of what the instruction does last
       if (in.opcode == Opcode::kVector) {
         if (in.after_previous) {
           const int64_t since = simulator_.now();
           co_await finished_.AtLeast(static_cast<int64_t>(i));
           recorder_.Stall(kVectorUnit, "earlier instruction", since);
         }
-        const int64_t cycles = VectorCycles(in.vector, config_);
-        recorder_.Busy(kVectorUnit, i, cycles);
-        co_await simulator_.Delay(cycles);
+        time = VectorInstructionTime(in.vector, config_);
+        recorder_.Busy(kVectorUnit, i, time.busy);
+        co_await simulator_.Delay(time.busy);
         const int64_t read = memory_.bytes_read, written = memory_.bytes_written;
         RunVectorRows(in, numbers_, memory_);
         unit.bytes_read += memory_.bytes_read - read;
@@ -481,9 +521,9 @@ class Machine {
           co_await parameters_ready_.Pop();
           recorder_.Stall(kVectorUnit, "channel parameters", since);
         }
-        const int64_t cycles = DrainCycles(in, config_, visit);
-        recorder_.Busy(kVectorUnit, i, cycles);
-        co_await simulator_.Delay(cycles);
+        time = DrainTime(in, config_, visit);
+        recorder_.Busy(kVectorUnit, i, time.busy);
+        co_await simulator_.Delay(time.busy);
         const int64_t read = memory_.bytes_read, written = memory_.bytes_written;
         DrainBlock(in, numbers_, visit, AccumulationOf(block), parameters_, memory_);
         unit.bytes_read += memory_.bytes_read - read;
@@ -492,7 +532,7 @@ class Machine {
         if (visit.last_of_parameters) parameters_released_.Add();
       }
       vector_done_.Add();
-      co_await writes_.Push(i, PipelineDepth(in.vector, config_) + config_.memory_latency);
+      co_await writes_.Push(i, time.finished - time.busy);
     }
   }
 
@@ -523,9 +563,9 @@ class Machine {
   Recorder recorder_;
   std::vector<KernelTrace> kernels_;
 
-  std::vector<std::unique_ptr<Queue<size_t>>> commands_;  // one a unit
-  Counter finished_;                                      // instructions whose writes are all in memory
-  Counter vector_done_;                                   // instructions that the vector unit has issued to the end
+  std::vector<std::unique_ptr<CommandQueue>> commands_;  // one a unit
+  Counter finished_;                                     // instructions whose writes are all in memory
+  Counter vector_done_;                                  // instructions that the vector unit has issued to the end
   DoubleBuffer<InputBank> inputs_, depthwise_inputs_;
   DoubleBuffer<WeightBank> weights_, depthwise_weights_;
   Queue<int> shadow_;       // a loaded tile in the shadow registers

@@ -216,7 +216,7 @@ Status Lowering::EmitNest(const VectorSpec& spec, std::vector<Work>* works) cons
     VectorProgram trial = program;
     constexpr int kSlots[] = {0, 1, 2, 3};
     SetLoops(nest, kSlots, &trial);
-    const int64_t cycles = VectorCycles(trial, config_) * InstructionsOf(nest);
+    const int64_t cycles = VectorInstructionTime(trial, config_).busy * InstructionsOf(nest);
     if (cycles >= best_cycles) continue;
     best_cycles = cycles;
     best = std::move(nest);
@@ -471,7 +471,7 @@ StatusOr<Kernel> Lowering::EmitReduce(const Group& group) {
     Nest nest = NestOf(loops, inner, 2);
     VectorProgram trial = program;
     SetLoops(nest, kSlots, &trial);
-    const int64_t cycles = VectorCycles(trial, config_) * InstructionsOf(nest);
+    const int64_t cycles = VectorInstructionTime(trial, config_).busy * InstructionsOf(nest);
     if (cycles >= best_cycles) continue;
     best_cycles = cycles;
     best = std::move(nest);

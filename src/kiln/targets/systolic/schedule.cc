@@ -1,3 +1,4 @@
+#include "kiln/hardware/axi_port.h"
 #include "kiln/targets/systolic/schedule.h"
 
 #include <algorithm>
@@ -75,23 +76,24 @@ class Bounder {
     // Vector unit: words of all blocks, and the latency of operands once a drain.
     const int64_t last = ValidColumns(in_, config_, g.column_tiles - 1);
     const int64_t drain_pixel = (g.column_tiles - 1) * Word(config_.lanes()) + Word(last);
-    const int64_t drain_waits = ReadsMemory(in_.vector) ? config_.memory_latency : 0;
+    const bool reads = ReadsMemory(in_.vector);
+    const int64_t drain_waits = reads ? config_.memory_latency + 1 : 0;
     const int64_t drains = c.batch * pixels * drain_pixel + visits * drain_waits;
-    const int64_t tail = PipelineDepth(in_.vector, config_) + config_.memory_latency;
+    // A last word that waits long for its operands may be in memory before its slot is over.
+    const int64_t tail = PipelineDepth(in_.vector, config_) + (reads ? 0 : config_.memory_latency);
 
     // Input fetch.
     int64_t inputs = 0;
     const AxisSums y = SumsOf(g.y, c.out_height, tiling.tile_height, c.height);
     const AxisSums x = SumsOf(g.x, c.out_width, tiling.tile_width, c.width);
     const int32_t groups = depthwise ? g.column_tiles : g.groups;
-    Visit pixel;
     for (int32_t group = 0; group < groups; ++group) {
       if (tiling.packing == Packing::kTaps) {
-        inputs += pixels * GroupFetchCycles(in_, config_, g, pixel, group);
+        inputs += pixels * LeastPackedWordBeats(in_, config_, group);
       } else {
         const int64_t per_word = depthwise ? config_.array_columns : config_.array_rows;
         const int64_t bytes = std::min<int64_t>(per_word, c.channels - group * per_word) * config_.input_format.bytes();
-        const int64_t beats = std::max<int64_t>(1, CeilDivide(bytes, config_.input_port_bytes));
+        const int64_t beats = LeastBeats(bytes, config_.input_port_bytes);
         inputs += y.places * x.places + y.inside * x.inside * (beats - 1);
       }
     }
@@ -100,18 +102,18 @@ class Bounder {
 
     if (depthwise) {
       const int64_t unit = c.batch * g.column_tiles * pixels * CeilDivide(c.taps(), config_.depthwise_multipliers);
-      const int64_t weights = visits * WeightFetchCycles(in_, config_, 0, 0);
+      const int64_t weights = visits * LeastWeightFetchCycles(in_, config_, 0, 0);
       return std::max({unit + SettleCycles(in_, config_) + 1, inputs, weights, drains}) + config_.memory_latency + tail;
     }
 
     // Weight fetch: all tiles once for each time they are fetched.
     int64_t weights = 0;
-    const int64_t full = WeightFetchCycles(in_, config_, 0, 0);
+    const int64_t full = LeastWeightFetchCycles(in_, config_, 0, 0);
     if (c.weight_layout == WeightLayout::kTiled) {
       weights = full * g.row_tiles() * g.column_tiles;
     } else {
       for (int32_t r = 0; r < g.row_tiles(); ++r) {
-        for (int32_t t = 0; t < g.column_tiles; ++t) weights += WeightFetchCycles(in_, config_, r, t);
+        for (int32_t t = 0; t < g.column_tiles; ++t) weights += LeastWeightFetchCycles(in_, config_, r, t);
       }
     }
     weights *= c.batch * (g.weights_resident ? 1 : tiles);
@@ -159,7 +161,7 @@ class Bounder {
     if (total % size > 0) pieces.emplace_back(total % size, 1);
     return pieces;
   }
-  int64_t Word(int64_t elements) const { return WordCycles(in_.vector, config_, 0, elements, 1); }
+  int64_t Word(int64_t elements) const { return LeastWordCycles(in_.vector, config_, 0, elements); }
 
   Instruction in_;
   const Config& config_;
@@ -263,7 +265,8 @@ Certificate CertifyVector(const Instruction& instruction, const Config& config, 
   c.cost = static_cast<double>(EstimateCycles(instruction, config));
   c.unit = "cycles";
   c.lower_bound = LowerBound(instruction, config, &c.bound_from);
-  const int64_t latencies = PipelineDepth(v, config) + config.memory_latency * (ReadsMemory(v) ? 2 : 1);
+  const int64_t latencies =
+      PipelineDepth(v, config) + config.memory_latency + (ReadsMemory(v) ? config.memory_latency + 1 : 0);
   c.optimal = orders_timed || c.cost - static_cast<double>(latencies) <= c.lower_bound;
   return c;
 }

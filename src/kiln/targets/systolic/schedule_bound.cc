@@ -82,10 +82,9 @@ int64_t InputFetch(const Instruction& in, const Config& config, const Geometry& 
   const Convolution& c = in.convolution;
   const bool depthwise = in.opcode == Opcode::kDepthwise;
   const int32_t groups = depthwise ? g.column_tiles : g.groups;
-  Visit pixel;
   int64_t cycles = 0;
   if (!depthwise && in.tiling.packing == Packing::kTaps) {
-    for (int32_t group = 0; group < groups; ++group) cycles += GroupFetchCycles(in, config, g, pixel, group);
+    for (int32_t group = 0; group < groups; ++group) cycles += LeastPackedWordBeats(in, config, group);
     return cycles * c.batch * c.out_height * c.out_width;
   }
   const int64_t places = PlacesTouched(c.out_height, c.kernel_y, c.stride_y, c.dilation_y, c.pad_top, c.height) *
@@ -134,15 +133,15 @@ double LowerBound(const Instruction& instruction, const Config& config, std::str
     int64_t fetch = 0;
     if (!depthwise && c.weight_layout == WeightLayout::kStrided) {
       for (int32_t r = 0; r < g.row_tiles(); ++r) {
-        for (int32_t t = 0; t < g.column_tiles; ++t) fetch += WeightFetchCycles(in, config, r, t);
+        for (int32_t t = 0; t < g.column_tiles; ++t) fetch += LeastWeightFetchCycles(in, config, r, t);
       }
     }
     Visit pixel;
     array = std::min(array, pixels * tiles * (depthwise ? static_cast<double>(DepthwiseCycles(in, config, pixel)) : 1));
     loads = std::min(loads, depthwise ? 0 : c.batch * tiles * static_cast<double>(WeightLoadCycles(config)));
-    weights =
-        std::min(weights, c.batch * (fetch > 0 ? static_cast<double>(fetch)
-                                               : tiles * static_cast<double>(WeightFetchCycles(in, config, 0, 0))));
+    weights = std::min(weights,
+                       c.batch * (fetch > 0 ? static_cast<double>(fetch)
+                                            : tiles * static_cast<double>(LeastWeightFetchCycles(in, config, 0, 0))));
     inputs = std::min(inputs, static_cast<double>(InputFetch(in, config, g)));
   }
   offer(array, depthwise ? "depthwise unit" : "array passes");
@@ -155,7 +154,7 @@ double LowerBound(const Instruction& instruction, const Config& config, std::str
   double words = 0, busy = 0;
   for (int32_t t = 0; t < g.column_tiles; ++t) {
     words += pixels;
-    busy += pixels * static_cast<double>(WordCycles(v, config, 0, ValidColumns(in, config, t), 1));
+    busy += pixels * static_cast<double>(LeastWordCycles(v, config, 0, ValidColumns(in, config, t)));
   }
   offer(busy, busy > words ? "memory traffic" : "vector passes");
   return best;

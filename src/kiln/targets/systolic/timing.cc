@@ -1,3 +1,4 @@
+#include "kiln/hardware/axi_port.h"
 #include "kiln/targets/systolic/timing.h"
 
 #include <algorithm>
@@ -12,99 +13,170 @@ namespace {
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-constexpr int64_t kParameterBytes = 12;  // int32 offset, fp32 scale, fp32 bias
+uint64_t Offset(uint64_t base, int64_t offset) { return base + static_cast<uint64_t>(offset); }
 
-// Beats of one packed word of row tile `row_tile`: one request for each stretch of consecutive bytes.
-int64_t PackedWordBeats(const Instruction& instruction, const Config& config, int32_t row_tile) {
+// One stretch of a packed word that comes with one request: consecutive entries of the list (ky, kx, c) that are
+// neighbours in memory.
+struct PackedRun {
+  int32_t tap_y = 0, tap_x = 0;  // of the first entry
+  int32_t channel = 0;           // likewise
+  int64_t entries = 0;
+};
+
+std::vector<PackedRun> PackedRuns(const Instruction& instruction, const Config& config, int32_t row_tile) {
   const Convolution& conv = instruction.convolution;
   // Columns of one ky are neighbours in memory only when taps and pixels both follow each other without a gap.
   const bool joined = conv.dilation_x == 1 && conv.input_column_stride == conv.channels * config.input_format.bytes();
   const int64_t run = int64_t{joined ? conv.kernel_x : 1} * conv.channels;
   const int64_t first = int64_t{row_tile} * config.array_rows;
   const int64_t end = first + ValidRows(instruction, config, row_tile);
-  int64_t beats = 0;
+  std::vector<PackedRun> runs;
   for (int64_t at = first; at < end;) {
     const int64_t next = std::min(end, (at / run + 1) * run);
-    beats += CeilDivide((next - at) * config.input_format.bytes(), config.input_port_bytes);
+    const int32_t tap = static_cast<int32_t>(at / conv.channels);
+    runs.push_back({tap / conv.kernel_x, tap % conv.kernel_x, static_cast<int32_t>(at % conv.channels), next - at});
     at = next;
   }
-  return std::max<int64_t>(beats, 1);
+  return runs;
 }
 
-// Places of one axis of a region that lie inside the image.
-int64_t PlacesInside(const RegionAxis& axis, int32_t first, int32_t tile, int32_t limit) {
-  int64_t inside = 0;
-  for (int32_t place = 0, n = axis.Places(tile); place < n; ++place) {
-    const int32_t at = axis.Coordinate(first, place);
-    inside += at >= 0 && at < limit ? 1 : 0;
+// Cycles of one run over the pixels ox of one output row: what lies inside the image is fetched, a run wholly outside
+// takes one cycle. `row` is the address of the input row's first pixel.
+int64_t PackedRunCycles(const Instruction& instruction, const Config& config, const Visit& visit, const PackedRun& run,
+                        uint64_t row) {
+  const Convolution& conv = instruction.convolution;
+  const int64_t bytes = config.input_format.bytes(), port = config.input_port_bytes;
+  const int64_t step = conv.stride_x * conv.input_column_stride;
+  int64_t cycles = 0;
+  for (int32_t x = 0; x < visit.width;) {
+    // The run as entries of the input row: [begin, end) of width * channels.
+    const int64_t ix = int64_t{visit.x + x} * conv.stride_x - conv.pad_left + int64_t{run.tap_x} * conv.dilation_x;
+    const int64_t begin = ix * conv.channels + run.channel, end = begin + run.entries;
+    const int64_t row_end = int64_t{conv.width} * conv.channels;
+    if (begin >= 0 && end <= row_end) {
+      // So are all the following ones up to the last that still ends inside.
+      const int64_t inside = std::min<int64_t>(visit.width - x, (row_end - end) / (conv.stride_x * conv.channels) + 1);
+      const uint64_t from = Offset(row, ix * conv.input_column_stride + run.channel * bytes);
+      cycles += BeatsOfRun(from, step, inside, run.entries * bytes, port);
+      x += static_cast<int32_t>(inside);
+      continue;
+    }
+    const int64_t from = std::max<int64_t>(begin, 0), to = std::min(end, row_end);
+    const uint64_t address =
+        Offset(row, from / conv.channels * conv.input_column_stride + from % conv.channels * bytes);
+    cycles += from < to ? BeatsOf(address, (to - from) * bytes, port) : 1;
+    ++x;
   }
-  return inside;
+  return cycles;
 }
 
-bool Uses(const std::vector<Stage>& stages, Argument argument) {
-  return std::any_of(stages.begin(), stages.end(),
-                     [&](const Stage& s) { return s.a == argument || (s.op == StageOp::kFma && s.b == argument); });
+int64_t PackedFetchCycles(const Instruction& instruction, const Config& config, const Visit& visit, int32_t row_tile) {
+  const Convolution& conv = instruction.convolution;
+  const uint64_t image = Offset(conv.input_base, visit.batch * conv.input_batch_stride);
+  int64_t cycles = 0;
+  for (const PackedRun& run : PackedRuns(instruction, config, row_tile)) {
+    for (int32_t y = 0; y < visit.height; ++y) {
+      const int64_t iy = int64_t{visit.y + y} * conv.stride_y - conv.pad_top + int64_t{run.tap_y} * conv.dilation_y;
+      const bool inside = iy >= 0 && iy < conv.height;
+      cycles += inside ? PackedRunCycles(instruction, config, visit, run, Offset(image, iy * conv.input_row_stride))
+                       : visit.width;
+    }
+  }
+  return cycles;
+}
+
+// The places of one axis of a region that lie inside the image, as runs of equal distance.
+struct PlaceRun {
+  int64_t first = 0, step = 1, count = 0;  // input coordinates
+};
+
+std::vector<PlaceRun> PlacesInside(const RegionAxis& axis, int32_t first, int32_t tile, int32_t limit) {
+  std::vector<PlaceRun> runs;
+  const auto add = [&](int64_t from, int64_t step, int64_t count) {
+    const int64_t skip = from < 0 ? (-from + step - 1) / step : 0;
+    const int64_t last = limit <= from ? 0 : (limit - 1 - from) / step + 1;  // one past the last inside
+    if (std::min(count, last) > skip) runs.push_back({from + skip * step, step, std::min(count, last) - skip});
+  };
+  if (!axis.compact()) {
+    add(axis.Coordinate(first, 0), 1, axis.Places(tile));
+  } else {
+    for (int32_t tap = 0; tap < axis.kernel; ++tap) add(axis.Coordinate(first, tap), axis.stride, tile);
+  }
+  return runs;
 }
 
 }  // namespace
-
-bool PassReads(const VectorProgram& program, size_t pass, size_t operand) {
-  const Pass& p = program.passes[pass];
-  if (operand == 0 && p.source == Source::kOperand0) return true;
-  return Uses(p.stages, static_cast<Argument>(static_cast<int>(Argument::kOperand0) + static_cast<int>(operand)));
-}
-
-int64_t BeatsOf(const Stream& stream, const Config& config, int64_t elements, int64_t port_bytes) {
-  const int64_t bytes = BytesOf(stream.element, config);
-  if (stream.blocks.present) {
-    return std::max(CeilDivide(elements * bytes, port_bytes), CeilDivide(elements, config.block_size));
-  }
-  if (stream.element_stride == bytes) return CeilDivide(elements * bytes, port_bytes);
-  return (stream.element_stride == 0 ? 1 : elements) * CeilDivide(bytes, port_bytes);
-}
-
-int32_t DrainColumns(const VectorProgram& program, const Config& config) {
-  return program.output.blocks.present ? std::max(1, config.block_size / config.array_columns) : 1;
-}
 
 int64_t GroupFetchCycles(const Instruction& instruction, const Config& config, const Geometry& geometry,
                          const Visit& visit, int32_t group) {
   const Convolution& conv = instruction.convolution;
   if (instruction.opcode == Opcode::kMatrix && instruction.tiling.packing == Packing::kTaps) {
-    return int64_t{visit.pixels()} * PackedWordBeats(instruction, config, group);
+    return PackedFetchCycles(instruction, config, visit, group);
   }
-  const int64_t words = GroupWords(instruction, geometry, visit.height, visit.width);
-  const int64_t inside = PlacesInside(geometry.y, visit.y, visit.height, conv.height) *
-                         PlacesInside(geometry.x, visit.x, visit.width, conv.width);
   const int64_t per_word = instruction.opcode == Opcode::kDepthwise ? config.array_columns : config.array_rows;
-  const int64_t bytes = std::min<int64_t>(per_word, conv.channels - group * per_word) * config.input_format.bytes();
-  // A word lies inside one block, whose scale comes beside the first beat.
-  return (words - inside) + inside * std::max<int64_t>(1, CeilDivide(bytes, config.input_port_bytes));
+  const int64_t channel = group * per_word, bytes = config.input_format.bytes(), port = config.input_port_bytes;
+  const int64_t word = std::min(per_word, conv.channels - channel) * bytes;
+  const uint64_t image = Offset(conv.input_base, visit.batch * conv.input_batch_stride + channel * bytes);
+  const std::vector<PlaceRun> rows = PlacesInside(geometry.y, visit.y, visit.height, conv.height);
+  const std::vector<PlaceRun> columns = PlacesInside(geometry.x, visit.x, visit.width, conv.width);
+  int64_t inside = 0, beats = 0;
+  for (const PlaceRun& column : columns) {
+    const int64_t step = column.step * conv.input_column_stride;
+    for (const PlaceRun& row : rows) {
+      inside += row.count * column.count;
+      // Rows that lie in their beats alike take alike.
+      const int64_t period = std::min(row.count, BeatPeriod(row.step * conv.input_row_stride, port));
+      for (int64_t i = 0; i < period; ++i) {
+        const int64_t alike = (row.count - i + period - 1) / period;
+        const int64_t at = (row.first + i * row.step) * conv.input_row_stride + column.first * conv.input_column_stride;
+        beats += alike * BeatsOfRun(Offset(image, at), step, column.count, word, port);
+      }
+    }
+  }
+  // A padding word takes a cycle. A word lies inside one block, whose scale comes beside the first beat.
+  return GroupWords(instruction, geometry, visit.height, visit.width) - inside + beats;
 }
 
-int64_t WeightFetchCycles(const Instruction& instruction, const Config& config, int32_t row_tile, int32_t column_tile) {
+int64_t WeightFetchCycles(const Instruction& instruction, const Config& config, int32_t batch, int32_t row_tile,
+                          int32_t column_tile) {
   const Convolution& conv = instruction.convolution;
   const int64_t port = config.weight_port_bytes;
-  const int64_t bytes = config.weight_format.bytes();
-  if (instruction.opcode == Opcode::kDepthwise) return conv.taps() * CeilDivide(config.array_columns * bytes, port);
+  const int64_t bytes = config.weight_format.bytes(), word = config.array_columns * bytes;
+  const uint64_t base = Offset(conv.weight_base, batch * conv.weight_batch_stride);
+  if (instruction.opcode == Opcode::kDepthwise) {
+    return BeatsOfRun(Offset(base, column_tile * conv.taps() * word), word, conv.taps(), word, port);
+  }
   // One scale a column, one scale a beat.
   const auto with_scales = [&](int64_t beats, int64_t columns) {
     return conv.weight_scales.present ? std::max(beats, columns) : beats;
   };
   if (conv.weight_layout == WeightLayout::kTiled) {
-    return with_scales(config.array_rows * CeilDivide(config.array_columns * bytes, port), config.array_columns);
+    const int64_t tile = int64_t{column_tile} * GeometryOf(instruction, config).row_tiles() + row_tile;
+    const uint64_t at = Offset(base, tile * config.array_rows * word);
+    return with_scales(BeatsOfRun(at, word, config.array_rows, word, port), config.array_columns);
   }
   const int64_t rows = ValidRows(instruction, config, row_tile);
   const int64_t columns = ValidColumns(instruction, config, column_tile);
-  return with_scales(conv.weight_column_stride == bytes ? rows * CeilDivide(columns * bytes, port)
-                                                        : columns * CeilDivide(rows * bytes, port),
+  const uint64_t at = Offset(base, WeightIndex(instruction, config, row_tile, 0) * conv.weight_row_stride +
+                                       int64_t{column_tile} * config.array_columns * conv.weight_column_stride);
+  return with_scales(conv.weight_column_stride == bytes
+                         ? BeatsOfRun(at, conv.weight_row_stride, rows, columns * bytes, port)
+                         : BeatsOfRun(at, conv.weight_column_stride, columns, rows * bytes, port),
                      columns);
 }
 
 int64_t WeightLoadCycles(const Config& config) { return config.array_rows / config.weight_rows_per_cycle; }
 
-int64_t ParameterFetchCycles(const Config& config, const Visit& visit) {
-  return visit.columns * CeilDivide(kParameterBytes * config.array_columns, config.operand_port_bytes);
+int64_t ParameterFetchCycles(const Instruction& instruction, const Config& config, const Visit& visit) {
+  const Convolution& conv = instruction.convolution;
+  const uint64_t base = Offset(conv.parameters.base, visit.batch * conv.parameter_batch_stride);
+  int64_t cycles = 0;
+  for (int32_t tile = visit.first_column; tile < visit.first_column + visit.columns; ++tile) {
+    const int64_t bytes = int64_t{4} * ValidColumns(instruction, config, tile);
+    const uint64_t at = Offset(base, int64_t{4} * tile * config.array_columns);
+    cycles += BeatsOfRun(at, int64_t{4} * conv.out_channels, 3, bytes, config.operand_port_bytes);  // three arrays
+  }
+  return cycles;
 }
 
 int64_t DepthwiseCycles(const Instruction& instruction, const Config& config, const Visit& visit) {
@@ -115,109 +187,31 @@ int64_t SettleCycles(const Instruction& instruction, const Config& config) {
   return instruction.opcode == Opcode::kDepthwise ? config.array_columns : config.array_rows + config.array_columns;
 }
 
-int64_t PipelineDepth(const VectorProgram& program, const Config& config) {
-  size_t stages = 1;
-  for (const Pass& pass : program.passes) stages = std::max(stages, pass.stages.size());
-  const int64_t depth = static_cast<int64_t>(stages) * config.vector_stage_latency;
-  if (!program.output.blocks.present) return depth;
-  // The quantiser holds back the words of a block while it finds their greatest magnitude: a tree over the lanes.
-  const int64_t levels = std::bit_width(static_cast<uint64_t>(config.lanes() - 1));
-  return depth + CeilDivide(config.block_size, config.lanes()) + config.vector_stage_latency * levels;
-}
-
-bool ReadsMemory(const VectorProgram& program) {
-  for (size_t p = 0; p < program.passes.size(); ++p) {
-    for (size_t i = 0; i < program.operands.size(); ++i) {
-      if (PassReads(program, p, i)) return true;
-    }
+int64_t LeastPackedWordBeats(const Instruction& instruction, const Config& config, int32_t row_tile) {
+  const Convolution& conv = instruction.convolution;
+  // At the edges of the image a run may be cut down to nothing, which takes a cycle all the same.
+  const int64_t needed_y = int64_t{conv.out_height - 1} * conv.stride_y + int64_t{conv.kernel_y - 1} * conv.dilation_y;
+  const int64_t needed_x = int64_t{conv.out_width - 1} * conv.stride_x + int64_t{conv.kernel_x - 1} * conv.dilation_x;
+  const bool padded = conv.pad_top > 0 || conv.pad_left > 0 || needed_y - conv.pad_top >= conv.height ||
+                      needed_x - conv.pad_left >= conv.width;
+  int64_t beats = 0;
+  for (const PackedRun& run : PackedRuns(instruction, config, row_tile)) {
+    beats += padded ? 1 : LeastBeats(run.entries * config.input_format.bytes(), config.input_port_bytes);
   }
-  return false;
+  return beats;
 }
 
-int64_t WordCycles(const VectorProgram& program, const Config& config, int pass, int64_t elements,
-                   int64_t window_places) {
-  const size_t p = static_cast<size_t>(pass);
-  int64_t operand_beats = 0;
-  for (size_t i = 0; i < program.operands.size(); ++i) {
-    if (!PassReads(program, p, i)) continue;
-    const int64_t beats = BeatsOf(program.operands[i], config, elements, config.operand_port_bytes);
-    operand_beats += i == 0 && program.passes[p].source == Source::kOperand0 ? beats * window_places : beats;
-  }
-  const int64_t output_beats =
-      program.passes[p].to_memory ? BeatsOf(program.output, config, elements, config.output_port_bytes) : 0;
-  return std::max({int64_t{1}, operand_beats, output_beats});
-}
-
-int64_t WindowPlaces(int64_t output, int32_t window, int32_t stride, int32_t dilation, int32_t pad, int32_t limit) {
-  int64_t inside = 0;
-  for (int32_t k = 0; k < window; ++k) {
-    const int64_t at = output * stride - pad + int64_t{k} * dilation;
-    inside += at >= 0 && at < limit ? 1 : 0;
-  }
-  return inside;
-}
-
-int64_t RowCycles(const VectorProgram& program, const Config& config, int pass, int64_t oy, int64_t ox) {
-  const Window& w = program.window;
-  int64_t places = 1;
-  if (w.combine != Combine::kNone && pass == 0) {
-    places = WindowPlaces(oy, w.window_y, w.stride_y, w.dilation_y, w.pad_top, w.height) *
-             WindowPlaces(ox, w.window_x, w.stride_x, w.dilation_x, w.pad_left, w.width);
-  }
-  const int64_t lanes = config.lanes();
-  const int64_t whole = program.length / lanes;
-  const int64_t rest = program.length % lanes;
-  int64_t cycles = whole * WordCycles(program, config, pass, lanes, places);
-  if (rest > 0) cycles += WordCycles(program, config, pass, rest, places);
-  return cycles;
-}
-
-int64_t PassGap(const VectorProgram& program, const Config& config, int pass) {
-  if (program.passes.size() < 2) return 0;
-  const Pass& p = program.passes[static_cast<size_t>(pass)];
-  int64_t gap = PipelineDepth(program, config);
-  if (p.reduce != Reduce::kNone) {
-    const int64_t levels = std::bit_width(static_cast<uint64_t>(config.lanes() - 1));  // ceil(log2(lanes))
-    gap += config.vector_stage_latency * (levels + static_cast<int64_t>(p.scalar_stages.size()));
-  }
-  return gap;
-}
-
-int64_t DrainCycles(const Instruction& instruction, const Config& config, const Visit& visit) {
-  int64_t cycles = 0;
-  for (int32_t c = 0; c < visit.columns; ++c) {
-    const int64_t elements = ValidColumns(instruction, config, visit.first_column + c);
-    cycles += visit.pixels() * WordCycles(instruction.vector, config, 0, elements, 1);
-  }
-  return cycles + (ReadsMemory(instruction.vector) ? config.memory_latency : 0);
-}
-
-int64_t RowsInFlight(const VectorProgram& program, const Config& config) {
-  const int64_t words = CeilDivide(program.length, config.lanes());
-  return std::clamp<int64_t>(config.vector_row_buffer_words / words, 1, config.vector_rows_in_flight);
-}
-
-int64_t VectorCycles(const VectorProgram& program, const Config& config) {
-  const auto& outer = program.outer;
-  const int passes = static_cast<int>(program.passes.size());
-  const auto row_cycles = [&](int64_t oy, int64_t ox) {
-    int64_t cycles = 0;
-    for (int p = 0; p < passes; ++p) cycles += RowCycles(program, config, p, oy, ox);
-    return cycles;
-  };
-  const int64_t rows = int64_t{outer[0]} * outer[1] * outer[2] * outer[3];
-  int64_t cycles = 0;
-  if (program.window.combine == Combine::kNone) {
-    cycles = rows * row_cycles(0, 0);
-  } else {
-    for (int64_t oy = 0; oy < outer[1]; ++oy) {
-      for (int64_t ox = 0; ox < outer[2]; ++ox) cycles += row_cycles(oy, ox) * outer[0] * outer[3];
-    }
-  }
-  int64_t gaps = 0;
-  for (int p = 0; p < passes; ++p) gaps += PassGap(program, config, p);
-  cycles += CeilDivide(rows, RowsInFlight(program, config)) * gaps;
-  return cycles + (ReadsMemory(program) ? config.memory_latency : 0);
+int64_t LeastWeightFetchCycles(const Instruction& instruction, const Config& config, int32_t row_tile,
+                               int32_t column_tile) {
+  const Convolution& conv = instruction.convolution;
+  const int64_t port = config.weight_port_bytes, bytes = config.weight_format.bytes();
+  const int64_t word = LeastBeats(config.array_columns * bytes, port);
+  if (instruction.opcode == Opcode::kDepthwise) return conv.taps() * word;
+  if (conv.weight_layout == WeightLayout::kTiled) return config.array_rows * word;
+  const int64_t rows = ValidRows(instruction, config, row_tile),
+                columns = ValidColumns(instruction, config, column_tile);
+  return conv.weight_column_stride == bytes ? rows * LeastBeats(columns * bytes, port)
+                                            : columns * LeastBeats(rows * bytes, port);
 }
 
 namespace {
@@ -316,14 +310,15 @@ class Estimator {
       const int32_t group = static_cast<int32_t>(t / per_group);
       const int32_t column = static_cast<int32_t>(t % per_group / geometry_.rows_per_group);
       const int32_t row = static_cast<int32_t>(t % geometry_.rows_per_group);
-      cycles += WeightFetchCycles(in_, config_, group * geometry_.rows_per_group + row, visit.first_column + column);
+      cycles += WeightFetchCycles(in_, config_, visit.batch, group * geometry_.rows_per_group + row,
+                                  visit.first_column + column);
     }
     return cycles;
   }
 
   int64_t DepthwiseBlock(const Visit& visit, int64_t index) {
     const int64_t inputs = FillInputs(GroupFetchCycles(in_, config_, geometry_, visit, visit.first_column));
-    const int64_t weights = FillWeights(WeightFetchCycles(in_, config_, 0, visit.first_column));
+    const int64_t weights = FillWeights(WeightFetchCycles(in_, config_, visit.batch, 0, visit.first_column));
     const int64_t start = std::max({clock_.depthwise, inputs, weights, AccumulationBank(index)});
     clock_.depthwise = start + DepthwiseCycles(in_, config_, visit);
     inputs_.released[static_cast<size_t>((inputs_.next - 1) & 1)] = clock_.depthwise;
@@ -334,14 +329,15 @@ class Estimator {
   void Drain(const Visit& visit, int64_t ready, int64_t index) {
     if (visit.fetch_parameters) {
       const int64_t start = std::max(clock_.parameter_fetch, clock_.parameter_buffer);
-      clock_.parameter_fetch = start + ParameterFetchCycles(config_, visit);
+      clock_.parameter_fetch = start + ParameterFetchCycles(in_, config_, visit);
       parameters_ready_ = clock_.parameter_fetch + config_.memory_latency;
     }
     const int64_t start = std::max({clock_.vector, ready, parameters_ready_});
-    clock_.vector = start + DrainCycles(in_, config_, visit);
+    const VectorTime drain = DrainTime(in_, config_, visit);
+    clock_.vector = start + drain.busy;
     if (visit.last_of_parameters) clock_.parameter_buffer = clock_.vector;
     AccumulationBank(index) = clock_.vector;
-    clock_.finished = clock_.vector + PipelineDepth(in_.vector, config_) + config_.memory_latency;
+    clock_.finished = start + drain.finished;
   }
 
   const Instruction& in_;
@@ -360,8 +356,7 @@ int64_t EstimateCycles(const Instruction& instruction, const Config& config) {
     case Opcode::kEnd:
       return 0;
     case Opcode::kVector:
-      return VectorCycles(instruction.vector, config) + PipelineDepth(instruction.vector, config) +
-             config.memory_latency;
+      return VectorInstructionTime(instruction.vector, config).finished;
     case Opcode::kMatrix:
     case Opcode::kDepthwise:
       return Estimator(instruction, config).Run();
@@ -371,7 +366,12 @@ int64_t EstimateCycles(const Instruction& instruction, const Config& config) {
 }
 
 int64_t DispatchCycles(const Config& config, int64_t encoded_bytes) {
-  return CeilDivide(encoded_bytes, config.instruction_bytes_per_cycle) + 1;
+  return CeilDivide(encoded_bytes, std::min(config.instruction_bytes_per_cycle, kInstructionWordBytes)) + 1;
+}
+
+int64_t ProgramCycles(const Instruction& instruction, const Config& config, int64_t encoded_bytes) {
+  // The program's first bytes come as late as any.
+  return config.memory_latency + DispatchCycles(config, encoded_bytes) + EstimateCycles(instruction, config);
 }
 
 }  // namespace kiln::systolic

@@ -1,4 +1,5 @@
-// Cycles of the machine's steps (docs/systolic.md, "Time"), and the closed form for one instruction alone.
+// Cycles of the machine's steps (docs/systolic.md, "Time"), and the closed form for one instruction alone. What goes
+// through a memory port takes its beats at the addresses that the instruction names (hardware/axi_port.h).
 //
 // The event-driven cycle level takes the durations of single steps from here and finds the waiting by simulation;
 // EstimateCycles finds the same total by a recurrence over the steps. A test holds the two equal.
@@ -13,9 +14,9 @@
 
 namespace kiln::systolic {
 
-// Beats of a stream for one word of `elements` valid elements through a port of `port_bytes`; with block scales as many
-// at least as the word has blocks, one scale a beat.
-int64_t BeatsOf(const Stream& stream, const Config& config, int64_t elements, int64_t port_bytes);
+// Beats of a stream for one word of `elements` valid elements, the first at `address`, through a port of `port_bytes`;
+// with block scales as many at least as the word has blocks, one scale a beat.
+int64_t StreamBeats(const Stream& stream, const Config& config, uint64_t address, int64_t elements, int64_t port_bytes);
 
 // Column tiles that leave an accumulation bank together, pixel by pixel: those that an output's scale block spans.
 int32_t DrainColumns(const VectorProgram& program, const Config& config);
@@ -23,12 +24,13 @@ int32_t DrainColumns(const VectorProgram& program, const Config& config);
 // Fetch cycles of row group `group` of a pixel tile (matrix), or of the region of column tile `group` (depthwise).
 int64_t GroupFetchCycles(const Instruction& instruction, const Config& config, const Geometry& geometry,
                          const Visit& visit, int32_t group);
-// Fetch cycles of one weight tile; depthwise: of the taps of one column tile.
-int64_t WeightFetchCycles(const Instruction& instruction, const Config& config, int32_t row_tile, int32_t column_tile);
+// Fetch cycles of one weight tile of batch `batch`; depthwise: of the taps of one column tile.
+int64_t WeightFetchCycles(const Instruction& instruction, const Config& config, int32_t batch, int32_t row_tile,
+                          int32_t column_tile);
 // Cycles that a weight tile takes into the shadow registers.
 int64_t WeightLoadCycles(const Config& config);
 // Fetch cycles of the channel parameters of a block.
-int64_t ParameterFetchCycles(const Config& config, const Visit& visit);
+int64_t ParameterFetchCycles(const Instruction& instruction, const Config& config, const Visit& visit);
 // Cycles of the depthwise unit for one pixel tile.
 int64_t DepthwiseCycles(const Instruction& instruction, const Config& config, const Visit& visit);
 // Cycles from the end of the last pass (or of the depthwise step) until the last accumulator stands in its bank.
@@ -40,30 +42,43 @@ int64_t PipelineDepth(const VectorProgram& program, const Config& config);
 bool PassReads(const VectorProgram& program, size_t pass, size_t operand);
 // Whether any stage or pass reads a memory operand.
 bool ReadsMemory(const VectorProgram& program);
-// Cycles of one word with `elements` valid elements in pass `pass`; `window_places` counts the places of operand 0's
-// window inside the image (1 without a window).
-int64_t WordCycles(const VectorProgram& program, const Config& config, int pass, int64_t elements,
-                   int64_t window_places);
 // Places of one axis of a pooling window that lie inside the image, for output index `output`.
 int64_t WindowPlaces(int64_t output, int32_t window, int32_t stride, int32_t dilation, int32_t pad, int32_t limit);
-// Cycles of one pass over one row: all words of the row. `oy`, `ox` matter only with a window.
-int64_t RowCycles(const VectorProgram& program, const Config& config, int pass, int64_t oy, int64_t ox);
 // How many rows of a program with several passes go through a pass together: as many as the row buffer and the design
 // point allow.
 int64_t RowsInFlight(const VectorProgram& program, const Config& config);
 // What such a group of rows waits after pass `pass` for its results (0 for single-pass programs).
 int64_t PassGap(const VectorProgram& program, const Config& config, int pass);
-// Busy cycles of the drain of a block: words x word cycles (+ memory latency when it has memory operands).
-int64_t DrainCycles(const Instruction& instruction, const Config& config, const Visit& visit);
-// Busy cycles of a whole vector instruction.
-int64_t VectorCycles(const VectorProgram& program, const Config& config);
+
+// The time of a sequence of vector words from the moment it may begin.
+struct VectorTime {
+  int64_t busy = 0;      // until the unit is free again
+  int64_t finished = 0;  // until the last byte that it wrote is in memory
+};
+// The drain of a block.
+VectorTime DrainTime(const Instruction& instruction, const Config& config, const Visit& visit);
+// A whole vector instruction.
+VectorTime VectorInstructionTime(const VectorProgram& program, const Config& config);
+
+// The same at addresses of which nothing is known: no address makes it less.
+int64_t LeastPackedWordBeats(const Instruction& instruction, const Config& config, int32_t row_tile);
+int64_t LeastWeightFetchCycles(const Instruction& instruction, const Config& config, int32_t row_tile,
+                               int32_t column_tile);
+// Of a word with `elements` valid elements in pass `pass`, without a window.
+int64_t LeastWordCycles(const VectorProgram& program, const Config& config, int pass, int64_t elements);
 
 // Cycles of one instruction alone on an idle machine, from the moment its units receive it until its last byte is in
 // memory. Exactly what the cycle level counts for it.
 int64_t EstimateCycles(const Instruction& instruction, const Config& config);
 
-// Cycles that the command processor takes for an instruction of so many encoded bytes.
+// Cycles that the command processor takes for an instruction of so many encoded bytes: a word a cycle at best, as fast
+// as its port brings them, and one to hand it on.
+inline constexpr int kInstructionWordBytes = 16;
 int64_t DispatchCycles(const Config& config, int64_t encoded_bytes);
+// Cycles of a program of one instruction of so many encoded bytes: what the cycle level counts for it.
+int64_t ProgramCycles(const Instruction& instruction, const Config& config, int64_t encoded_bytes);
+// From a unit that takes an instruction out of its queue to the next one that stands there in its place.
+inline constexpr int64_t kCommandRoomCycles = 2;
 
 }  // namespace kiln::systolic
 

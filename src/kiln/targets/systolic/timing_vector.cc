@@ -1,0 +1,313 @@
+// The vector unit's share of timing.h: every word has a slot, as long as its beats on the operand port or on the output
+// port take. Requests go out slot by slot; a word enters the lanes when its operands are there and the word before has
+// had its slot.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <unordered_map>
+#include <vector>
+
+#include "kiln/hardware/axi_port.h"
+#include "kiln/targets/systolic/timing.h"
+
+namespace kiln::systolic {
+namespace {
+
+int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+bool Uses(const std::vector<Stage>& stages, Argument argument) {
+  return std::any_of(stages.begin(), stages.end(),
+                     [&](const Stage& s) { return s.a == argument || (s.op == StageOp::kFma && s.b == argument); });
+}
+
+bool IsWindowed(const VectorProgram& program, size_t pass, size_t operand) {
+  return pass == 0 && operand == 0 && program.window.combine != Combine::kNone &&
+         program.passes[0].source == Source::kOperand0;
+}
+
+// What a word asks of the ports.
+struct WordBeats {
+  int64_t operands = 0, output = 0;
+  int64_t slot() const { return std::max({int64_t{1}, operands, output}); }
+};
+
+// The clock of the slots.
+class Slots {
+ public:
+  explicit Slots(int64_t latency) : latency_(latency) {}
+
+  void Add(const WordBeats& word, int64_t times) { Add(times * word.slot(), word.operands); }
+  // Words that have slots of `cycles` cycles together, and of which the greediest takes `operands` beats.
+  void Add(int64_t cycles, int64_t operands) {
+    if (operands > 0) lead_ = std::max(lead_, latency_ + operands);
+    slots_ += cycles;
+  }
+  void Gap(int64_t cycles) { slots_ += cycles; }
+  // The word added last goes to memory.
+  void Written(const WordBeats& word) { written_ = slots_ - word.slot() + lead_ + word.output; }
+
+  VectorTime Time(int64_t depth) const {
+    const int64_t busy = slots_ + lead_;
+    return {busy, std::max(busy, written_ + latency_) + depth};
+  }
+
+ private:
+  const int64_t latency_;
+  int64_t slots_ = 0;
+  int64_t lead_ = 0;     // how far words enter the lanes behind their slots: the longest way of an operand so far
+  int64_t written_ = 0;  // when the last byte has been handed to the output port, less the pipeline's depth
+};
+
+// A stream as a run of words walks along it.
+struct Walk {
+  const Stream* stream;
+  uint64_t address;
+  int64_t step;  // bytes from a word to the next
+  bool output;
+};
+
+int64_t PortOf(const Walk& walk, const Config& config) {
+  return walk.output ? config.output_port_bytes : config.operand_port_bytes;
+}
+
+// `count` words of `elements` elements, all of it `times` times; returns the last one.
+WordBeats AddRun(const Config& config, const std::vector<Walk>& walks, int64_t count, int64_t elements, int64_t times,
+                 Slots& slots) {
+  int64_t period = 1;
+  for (const Walk& walk : walks) period = std::max(period, BeatPeriod(walk.step, PortOf(walk, config)));
+  period = std::min(period, count);
+  WordBeats last;
+  for (int64_t i = 0; i < period; ++i) {
+    WordBeats word;
+    for (const Walk& walk : walks) {
+      const uint64_t at = walk.address + static_cast<uint64_t>(i * walk.step);
+      (walk.output ? word.output : word.operands) +=
+          StreamBeats(*walk.stream, config, at, elements, PortOf(walk, config));
+    }
+    slots.Add(word, times * ((count - i + period - 1) / period));
+    if (i == (count - 1) % period) last = word;
+  }
+  return last;
+}
+
+using OuterIndex = std::array<int64_t, kOuterLoops>;
+
+uint64_t AddressOf(const Stream& stream, const OuterIndex& outer, int64_t element) {
+  int64_t offset = element * stream.element_stride;
+  for (size_t i = 0; i < kOuterLoops; ++i) offset += outer[i] * stream.outer_stride[i];
+  return stream.base + static_cast<uint64_t>(offset);
+}
+
+// Beats of operand 0 over the places of its window that lie inside the image.
+int64_t WindowBeats(const VectorProgram& program, const Config& config, const OuterIndex& outer, int64_t element,
+                    int64_t elements) {
+  const Window& w = program.window;
+  const Stream& stream = program.operands[0];
+  int64_t beats = 0;
+  for (int32_t ky = 0; ky < w.window_y; ++ky) {
+    const int64_t y = outer[1] * w.stride_y - w.pad_top + int64_t{ky} * w.dilation_y;
+    if (y < 0 || y >= w.height) continue;
+    for (int32_t kx = 0; kx < w.window_x; ++kx) {
+      const int64_t x = outer[2] * w.stride_x - w.pad_left + int64_t{kx} * w.dilation_x;
+      if (x < 0 || x >= w.width) continue;
+      const int64_t offset = outer[0] * stream.outer_stride[0] + outer[3] * stream.outer_stride[3] + y * w.row_stride +
+                             x * w.column_stride + element * stream.element_stride;
+      beats +=
+          StreamBeats(stream, config, stream.base + static_cast<uint64_t>(offset), elements, config.operand_port_bytes);
+    }
+  }
+  return beats;
+}
+
+// The streams that pass `pass` walks along, but for a windowed one.
+std::vector<Walk> WalksOf(const VectorProgram& program, size_t pass, const OuterIndex& outer, int64_t element) {
+  std::vector<Walk> walks;
+  for (size_t i = 0; i < program.operands.size(); ++i) {
+    if (!PassReads(program, pass, i) || IsWindowed(program, pass, i)) continue;
+    walks.push_back({&program.operands[i], AddressOf(program.operands[i], outer, element), 0, false});
+  }
+  if (program.passes[pass].to_memory) {
+    walks.push_back({&program.output, AddressOf(program.output, outer, element), 0, true});
+  }
+  return walks;
+}
+
+// One row through one pass.
+struct RowBeats {
+  int64_t slots = 0;
+  int64_t operands = 0;  // of the greediest word
+  WordBeats last;
+};
+
+// Rows of a vector instruction. Rows whose streams lie in their beats alike take the same time.
+class Rows {
+ public:
+  Rows(const VectorProgram& program, const Config& config) : program_(program), config_(config) {}
+
+  RowBeats Of(size_t pass, const OuterIndex& outer) {
+    const std::vector<Walk> walks = WalksOf(program_, pass, outer, 0);
+    if (IsWindowed(program_, pass, 0)) return Count(pass, outer, walks);
+    uint64_t key = pass;
+    for (const Walk& walk : walks) {
+      const auto port = static_cast<uint64_t>(PortOf(walk, config_));
+      key = key * port + (walk.address & (port - 1));
+    }
+    const auto [at, fresh] = known_.try_emplace(key);
+    if (fresh) at->second = Count(pass, outer, walks);
+    return at->second;
+  }
+
+ private:
+  RowBeats Count(size_t pass, const OuterIndex& outer, const std::vector<Walk>& walks) const {
+    const int64_t lanes = config_.lanes();
+    RowBeats row;
+    for (int64_t first = 0; first < program_.length; first += lanes) {
+      const int64_t elements = std::min<int64_t>(lanes, program_.length - first);
+      WordBeats word;
+      if (IsWindowed(program_, pass, 0)) word.operands = WindowBeats(program_, config_, outer, first, elements);
+      for (const Walk& walk : walks) {
+        const uint64_t at = walk.address + static_cast<uint64_t>(first * walk.stream->element_stride);
+        (walk.output ? word.output : word.operands) +=
+            StreamBeats(*walk.stream, config_, at, elements, PortOf(walk, config_));
+      }
+      row.slots += word.slot();
+      row.operands = std::max(row.operands, word.operands);
+      row.last = word;
+    }
+    return row;
+  }
+
+  const VectorProgram& program_;
+  const Config& config_;
+  std::unordered_map<uint64_t, RowBeats> known_;
+};
+
+}  // namespace
+
+bool PassReads(const VectorProgram& program, size_t pass, size_t operand) {
+  const Pass& p = program.passes[pass];
+  if (operand == 0 && p.source == Source::kOperand0) return true;
+  return Uses(p.stages, static_cast<Argument>(static_cast<int>(Argument::kOperand0) + static_cast<int>(operand)));
+}
+
+int64_t StreamBeats(const Stream& stream, const Config& config, uint64_t address, int64_t elements,
+                    int64_t port_bytes) {
+  const int64_t bytes = BytesOf(stream.element, config);
+  if (stream.blocks.present) {
+    return std::max(BeatsOf(address, elements * bytes, port_bytes), CeilDivide(elements, config.block_size));
+  }
+  if (stream.element_stride == bytes) return BeatsOf(address, elements * bytes, port_bytes);
+  return BeatsOfRun(address, stream.element_stride, stream.element_stride == 0 ? 1 : elements, bytes, port_bytes);
+}
+
+int32_t DrainColumns(const VectorProgram& program, const Config& config) {
+  return program.output.blocks.present ? std::max(1, config.block_size / config.array_columns) : 1;
+}
+
+int64_t PipelineDepth(const VectorProgram& program, const Config& config) {
+  size_t stages = 2;  // what turns operands into numbers, and numbers into what leaves
+  for (const Pass& pass : program.passes) stages = std::max(stages, pass.stages.size() + 2);
+  const int64_t depth = static_cast<int64_t>(stages) * config.vector_stage_latency;
+  if (!program.output.blocks.present) return depth;
+  // The quantiser holds back the words of a block while it finds their greatest magnitude: a tree over the lanes.
+  const int64_t levels = std::bit_width(static_cast<uint64_t>(config.lanes() - 1));
+  return depth + CeilDivide(config.block_size, config.lanes()) + config.vector_stage_latency * levels;
+}
+
+bool ReadsMemory(const VectorProgram& program) {
+  for (size_t p = 0; p < program.passes.size(); ++p) {
+    for (size_t i = 0; i < program.operands.size(); ++i) {
+      if (PassReads(program, p, i)) return true;
+    }
+  }
+  return false;
+}
+
+int64_t WindowPlaces(int64_t output, int32_t window, int32_t stride, int32_t dilation, int32_t pad, int32_t limit) {
+  int64_t inside = 0;
+  for (int32_t k = 0; k < window; ++k) {
+    const int64_t at = output * stride - pad + int64_t{k} * dilation;
+    inside += at >= 0 && at < limit ? 1 : 0;
+  }
+  return inside;
+}
+
+int64_t PassGap(const VectorProgram& program, const Config& config, int pass) {
+  if (program.passes.size() < 2) return 0;
+  const Pass& p = program.passes[static_cast<size_t>(pass)];
+  int64_t gap = PipelineDepth(program, config);
+  if (p.reduce != Reduce::kNone) {
+    const int64_t levels = std::bit_width(static_cast<uint64_t>(config.lanes() - 1));  // ceil(log2(lanes))
+    gap += config.vector_stage_latency * (levels + static_cast<int64_t>(p.scalar_stages.size()));
+  }
+  return gap;
+}
+
+int64_t RowsInFlight(const VectorProgram& program, const Config& config) {
+  const int64_t words = CeilDivide(program.length, config.lanes());
+  return std::clamp<int64_t>(config.vector_row_buffer_words / words, 1, config.vector_rows_in_flight);
+}
+
+VectorTime DrainTime(const Instruction& instruction, const Config& config, const Visit& visit) {
+  const VectorProgram& program = instruction.vector;
+  Slots slots(config.memory_latency);
+  WordBeats last;
+  for (int32_t tile = visit.first_column; tile < visit.first_column + visit.columns; ++tile) {
+    const int64_t elements = ValidColumns(instruction, config, tile);
+    const OuterIndex first{visit.batch, visit.y, visit.x, 0};
+    std::vector<Walk> row = WalksOf(program, 0, first, int64_t{tile} * config.array_columns);
+    int64_t period = 1;  // of the rows of pixels
+    for (Walk& walk : row) {
+      walk.step = walk.stream->outer_stride[2];
+      period = std::max(period, BeatPeriod(walk.stream->outer_stride[1], PortOf(walk, config)));
+    }
+    period = std::min<int64_t>(period, visit.height);
+    for (int64_t y = 0; y < period; ++y) {
+      std::vector<Walk> walks = row;
+      for (Walk& walk : walks) walk.address += static_cast<uint64_t>(y * walk.stream->outer_stride[1]);
+      const WordBeats end =
+          AddRun(config, walks, visit.width, elements, (visit.height - y + period - 1) / period, slots);
+      if (y == (visit.height - 1) % period) last = end;
+    }
+  }
+  slots.Written(last);
+  return slots.Time(PipelineDepth(program, config));
+}
+
+VectorTime VectorInstructionTime(const VectorProgram& program, const Config& config) {
+  const auto& loops = program.outer;
+  const int64_t rows = int64_t{loops[0]} * loops[1] * loops[2] * loops[3];
+  const int64_t together = program.passes.size() == 1 ? 1 : RowsInFlight(program, config);
+  Rows lengths(program, config);
+  Slots slots(config.memory_latency);
+  for (int64_t first = 0; first < rows; first += together) {
+    for (size_t pass = 0; pass < program.passes.size(); ++pass) {
+      for (int64_t row = first; row < std::min(first + together, rows); ++row) {
+        OuterIndex outer{};
+        int64_t rest = row;
+        for (size_t i = kOuterLoops; i-- > 0; rest /= loops[i]) outer[i] = rest % loops[i];
+        const RowBeats beats = lengths.Of(pass, outer);
+        slots.Add(beats.slots, beats.operands);
+        if (program.passes[pass].to_memory) slots.Written(beats.last);
+      }
+      slots.Gap(PassGap(program, config, static_cast<int>(pass)));
+    }
+  }
+  return slots.Time(PipelineDepth(program, config));
+}
+
+int64_t LeastWordCycles(const VectorProgram& program, const Config& config, int pass, int64_t elements) {
+  const size_t p = static_cast<size_t>(pass);
+  WordBeats word;
+  for (const Walk& walk : WalksOf(program, p, {}, 0)) {
+    const Stream& stream = *walk.stream;
+    const int64_t bytes = BytesOf(stream.element, config);
+    const bool dense = stream.blocks.present || stream.element_stride == bytes;
+    int64_t beats = LeastBeats(dense ? elements * bytes : bytes, PortOf(walk, config));
+    if (!dense && stream.element_stride != 0) beats *= elements;
+    (walk.output ? word.output : word.operands) += beats;
+  }
+  return word.slot();
+}
+
+}  // namespace kiln::systolic
