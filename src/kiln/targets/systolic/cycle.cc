@@ -10,6 +10,7 @@
 #include "kiln/targets/systolic/host.h"
 #include "kiln/targets/systolic/run_images.h"
 #include "kiln/targets/systolic/timing.h"
+#include "kiln/targets/systolic/traces.h"
 #include "kiln/targets/systolic/walk.h"
 
 namespace kiln::systolic {
@@ -135,16 +136,16 @@ struct DoubleBuffer {
 struct CommandQueue {
   // The command processor keeps count of the room, so that none is needed here beyond that.
   CommandQueue(Simulator& simulator, int depth)
-      : queue(simulator, static_cast<size_t>(depth)), taken(simulator), simulator_(simulator) {}
+      : queue(simulator, static_cast<size_t>(depth)), done(simulator), simulator_(simulator) {}
   Queue<size_t> queue;
   int64_t sent = 0;
-  Counter taken;
-  std::vector<int64_t> taken_at;
+  Counter done;
+  std::vector<int64_t> done_at;
 
-  // The unit has taken an instruction out.
-  void Taken() {
-    taken_at.push_back(simulator_.now());
-    taken.Add();
+  // The unit is through with the instruction in front, which has kept its place until now.
+  void Done() {
+    done_at.push_back(simulator_.now());
+    done.Add();
   }
 
  private:
@@ -244,10 +245,10 @@ class Machine {
       for (int u = 0; u < kUnits; ++u) {
         if (!UsesUnit(*prepared_[i].instruction, static_cast<Unit>(u))) continue;
         CommandQueue& queue = *commands_[static_cast<size_t>(u)];
-        const int64_t taken = queue.sent + 1 - config_.command_queue_depth;
-        if (taken <= 0) continue;
-        co_await queue.taken.AtLeast(taken);
-        room = std::max(room, queue.taken_at[static_cast<size_t>(taken - 1)] + kCommandRoomCycles);
+        const int64_t done = queue.sent + 1 - config_.command_queue_depth;
+        if (done <= 0) continue;
+        co_await queue.done.AtLeast(done);
+        room = std::max(room, queue.done_at[static_cast<size_t>(done - 1)] + kCommandRoomCycles);
       }
       co_await simulator_.WaitUntil(room);
       for (int u = 0; u < kUnits; ++u) {
@@ -262,7 +263,6 @@ class Machine {
   Process InputFetch() {
     for (size_t n = CommandsFor(kInputFetch); n > 0; --n) {
       const size_t i = co_await commands_[kInputFetch]->queue.Pop();
-      commands_[kInputFetch]->Taken();
       const Prepared& p = prepared_[i];
       const Instruction& in = *p.instruction;
       if (in.after_previous) {
@@ -291,6 +291,7 @@ class Machine {
           co_await buffer.filled.Push(k, config_.memory_latency);
         }
       }
+      commands_[kInputFetch]->Done();
     }
   }
 
@@ -305,7 +306,6 @@ class Machine {
   Process WeightFetch() {
     for (size_t n = CommandsFor(kWeightFetch); n > 0; --n) {
       const size_t i = co_await commands_[kWeightFetch]->queue.Pop();
-      commands_[kWeightFetch]->Taken();
       const Prepared& p = prepared_[i];
       const Instruction& in = *p.instruction;
       const bool depthwise = in.opcode == Opcode::kDepthwise;
@@ -346,6 +346,7 @@ class Machine {
           co_await buffer.filled.Push(k, config_.memory_latency);
         }
       }
+      commands_[kWeightFetch]->Done();
     }
   }
 
@@ -355,7 +356,6 @@ class Machine {
     int64_t fill = -1;
     for (size_t n = CommandsFor(kWeightLoad); n > 0; --n) {
       const size_t i = co_await commands_[kWeightLoad]->queue.Pop();
-      commands_[kWeightLoad]->Taken();
       const Prepared& p = prepared_[i];
       const Tiling& tiling = p.instruction->tiling;
       for (const Visit& visit : p.visits) {
@@ -380,6 +380,7 @@ class Machine {
           co_await shadow_.Push(0);
         }
       }
+      commands_[kWeightLoad]->Done();
     }
   }
 
@@ -387,7 +388,6 @@ class Machine {
     int64_t fill = -1;
     for (size_t n = CommandsFor(kArray); n > 0; --n) {
       const size_t i = co_await commands_[kArray]->queue.Pop();
-      commands_[kArray]->Taken();
       const Prepared& p = prepared_[i];
       const Instruction& in = *p.instruction;
       for (size_t v = 0; v < p.visits.size(); ++v) {
@@ -428,13 +428,13 @@ class Machine {
         }
         co_await array_done_.Push(block, SettleCycles(in, config_));
       }
+      commands_[kArray]->Done();
     }
   }
 
   Process Depthwise() {
     for (size_t n = CommandsFor(kDepthwiseUnit); n > 0; --n) {
       const size_t i = co_await commands_[kDepthwiseUnit]->queue.Pop();
-      commands_[kDepthwiseUnit]->Taken();
       const Prepared& p = prepared_[i];
       const Instruction& in = *p.instruction;
       for (size_t v = 0; v < p.visits.size(); ++v) {
@@ -458,6 +458,7 @@ class Machine {
         depthwise_weights_.released.Add();
         co_await depthwise_done_.Push(block, SettleCycles(in, config_));
       }
+      commands_[kDepthwiseUnit]->Done();
     }
   }
 
@@ -468,7 +469,6 @@ class Machine {
     int64_t sets = 0;
     for (size_t n = CommandsFor(kParameterFetch); n > 0; --n) {
       const size_t i = co_await commands_[kParameterFetch]->queue.Pop();
-      commands_[kParameterFetch]->Taken();
       const Prepared& p = prepared_[i];
       int64_t since = simulator_.now();
       co_await vector_done_.AtLeast(static_cast<int64_t>(i));
@@ -487,13 +487,13 @@ class Machine {
         co_await simulator_.Delay(cycles);
         co_await parameters_ready_.Push(0, config_.memory_latency);
       }
+      commands_[kParameterFetch]->Done();
     }
   }
 
   Process Vector() {
     for (size_t n = CommandsFor(kVectorUnit); n > 0; --n) {
       const size_t i = co_await commands_[kVectorUnit]->queue.Pop();
-      commands_[kVectorUnit]->Taken();
       const Prepared& p = prepared_[i];
       const Instruction& in = *p.instruction;
       UnitTrace& unit = recorder_.unit(kVectorUnit);
@@ -533,6 +533,7 @@ class Machine {
       }
       vector_done_.Add();
       co_await writes_.Push(i, time.finished - time.busy);
+      commands_[kVectorUnit]->Done();
     }
   }
 
@@ -590,51 +591,6 @@ StatusOr<Trace> RunPrepared(const Config& config, std::span<const Instruction> i
   return trace;
 }
 
-// Appends what a later step of the same image did.
-void Append(Trace& to, Trace&& from) {
-  const int64_t shift = to.cycles;
-  to.span_resolution = std::max(to.span_resolution, from.span_resolution);
-  to.cycles += from.cycles;
-  for (Span& span : from.spans) {
-    span.begin += shift;
-    span.end += shift;
-    to.spans.push_back(span);
-  }
-  for (KernelTrace& kernel : from.kernels) {
-    kernel.begin += shift;
-    kernel.end += shift;
-    to.kernels.push_back(kernel);
-  }
-  if (to.units.empty()) {
-    to.units = std::move(from.units);
-    return;
-  }
-  for (size_t u = 0; u < to.units.size(); ++u) {
-    to.units[u].busy_cycles += from.units[u].busy_cycles;
-    to.units[u].bytes_read += from.units[u].bytes_read;
-    to.units[u].bytes_written += from.units[u].bytes_written;
-    for (const auto& [cause, cycles] : from.units[u].stall_cycles) to.units[u].stall_cycles[cause] += cycles;
-  }
-}
-
-// Instructions of one kernel stand side by side in a program: their times are one entry.
-void MergeKernels(Trace& trace, const std::vector<KernelInfo>& infos) {
-  std::vector<KernelTrace> merged;
-  for (const KernelTrace& kernel : trace.kernels) {
-    if (!merged.empty() && merged.back().kernel == kernel.kernel) {
-      merged.back().end = kernel.end;
-    } else {
-      merged.push_back(kernel);
-      merged.back().macs = infos[static_cast<size_t>(kernel.kernel)].macs;
-    }
-  }
-  trace.kernels = std::move(merged);
-}
-
-std::span<const Instruction> InstructionsOf(std::span<const Instruction> all, const Step& step) {
-  return all.subspan(static_cast<size_t>(step.begin), static_cast<size_t>(step.end - step.begin));
-}
-
 }  // namespace
 
 StatusOr<Trace> RunInstructions(const Config& config, std::span<const Instruction> instructions,
@@ -651,7 +607,7 @@ StatusOr<RunResult> RunCycle(const SystolicProgram& program, const Batch& batch,
   for (const Step& step : program.steps()) {
     prepared.emplace_back();
     if (step.kind == Step::Kind::kInstructions) {
-      prepared.back() = Prepare(program.config(), InstructionsOf(all, step));
+      prepared.back() = Prepare(program.config(), InstructionsOf(program, step));
     }
   }
 
@@ -665,7 +621,8 @@ StatusOr<RunResult> RunCycle(const SystolicProgram& program, const Batch& batch,
         KILN_RETURN_IF_ERROR(RunHostStep(program.host_steps()[static_cast<size_t>(step.begin)], memory));
         continue;
       }
-      KILN_ASSIGN_OR_RETURN(Trace part, RunPrepared(program.config(), InstructionsOf(all, step), prepared[s], memory));
+      KILN_ASSIGN_OR_RETURN(Trace part,
+                            RunPrepared(program.config(), InstructionsOf(program, step), prepared[s], memory));
       Append(trace, std::move(part));
     }
     cycles[static_cast<size_t>(image)] = trace.cycles;
