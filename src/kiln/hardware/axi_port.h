@@ -14,8 +14,8 @@ namespace kiln {
 // 1 + L. Write: the port counts the request as done so that it is visible in cycle t + n + L.
 inline constexpr int kAxiPortLatency = 2;
 
-// A beat is an aligned word of a port's width, a power of two of bytes; what begins in the middle of one and ends in the
-// next takes both. A request keeps its port for its beats, one without any (a null request) for one cycle.
+// A beat is an aligned word of a port's width, a power of two of bytes; what begins in the middle of one and ends in
+// the next takes both. A request keeps its port for its beats, one without any (a null request) for one cycle.
 
 // Beats that `bytes` bytes from `address` on touch; 0 for none.
 inline int64_t BeatsOf(uint64_t address, int64_t bytes, int64_t port_bytes) {

@@ -1,4 +1,3 @@
-#include "kiln/hardware/axi_port.h"
 #include "kiln/targets/systolic/schedule.h"
 
 #include <algorithm>
@@ -6,6 +5,7 @@
 #include <numeric>
 
 #include "fmt/format.h"
+#include "kiln/hardware/axi_port.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/systolic/timing.h"
 #include "kiln/targets/systolic/walk.h"

@@ -1,4 +1,3 @@
-#include "kiln/hardware/axi_port.h"
 #include "kiln/targets/systolic/timing.h"
 
 #include <algorithm>
@@ -6,6 +5,7 @@
 #include <bit>
 #include <vector>
 
+#include "kiln/hardware/axi_port.h"
 #include "kiln/support/check.h"
 
 namespace kiln::systolic {
