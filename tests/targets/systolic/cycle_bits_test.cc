@@ -27,14 +27,8 @@ void CheckOne(uint64_t seed, Opcode opcode) {
   const auto trace = RunInstructions(config, std::span(&c.instruction, 1), memory);
   ASSERT_TRUE(trace.ok()) << trace.status() << "\n" << Print(c.instruction, config);
   EXPECT_EQ(memory, expected) << "seed " << seed << "\n" << Print(c.instruction, config);
-<<<<<<< HEAD
-  EXPECT_EQ(trace->cycles, DispatchCycles(config, static_cast<int64_t>(Encode(c.instruction, config).size())) +
-                               EstimateCycles(c.instruction, config))
-=======
-  EXPECT_EQ(trace->cycles, ProgramCycles(c.instruction, config, std::ssize(Encode({c.instruction}))))
->>>>>>> 99c22e2 (Systolic time: beats of aligned AXI ports, program fetch, slots of the vector unit, dispatch to all units at once)
-      << "seed " << seed << "\n"
-      << Print(c.instruction, config);
+  EXPECT_EQ(trace->cycles, ProgramCycles(c.instruction, config)) << "seed " << seed << "\n"
+                                                                 << Print(c.instruction, config);
 }
 
 TEST(CycleBits, MatrixFollowsTheDefinition) {

@@ -80,13 +80,7 @@ int64_t EventCycles(const Config& config, const Instruction& in) {
   return trace.ok() ? trace->cycles : -1;
 }
 
-int64_t ClosedForm(const Config& config, const Instruction& in) {
-<<<<<<< HEAD
-  return DispatchCycles(config, static_cast<int64_t>(Encode(in, config).size())) + EstimateCycles(in, config);
-=======
-  return ProgramCycles(in, config, std::ssize(Encode({in})));
->>>>>>> 99c22e2 (Systolic time: beats of aligned AXI ports, program fetch, slots of the vector unit, dispatch to all units at once)
-}
+int64_t ClosedForm(const Config& config, const Instruction& in) { return ProgramCycles(in, config); }
 
 // A matrix product of [M, 16] by [16, 16] on a 16x16 array, one tile: fill, one pass, drain, nothing overlaps.
 //   inputs    M words, one a cycle, there after L more                          M + L

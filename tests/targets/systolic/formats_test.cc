@@ -47,13 +47,7 @@ void CheckOne(uint64_t seed, Opcode opcode) {
   const auto trace = RunInstructions(config, std::span(&c.instruction, 1), memory);
   ASSERT_TRUE(trace.ok()) << trace.status() << "\n" << what;
   EXPECT_EQ(memory, expected) << "cycle, " << what;
-<<<<<<< HEAD
-  const std::vector<uint8_t> bits = Encode(c.instruction, config);
-  EXPECT_EQ(trace->cycles, DispatchCycles(config, std::ssize(bits)) + EstimateCycles(c.instruction, config)) << what;
-=======
-  const std::vector<uint8_t> bits = Encode({c.instruction});
-  EXPECT_EQ(trace->cycles, ProgramCycles(c.instruction, config, std::ssize(bits))) << what;
->>>>>>> 99c22e2 (Systolic time: beats of aligned AXI ports, program fetch, slots of the vector unit, dispatch to all units at once)
+  EXPECT_EQ(trace->cycles, ProgramCycles(c.instruction, config)) << what;
 
   const auto again = Decode(bits, config);
   ASSERT_TRUE(again.ok()) << again.status() << "\n" << what;

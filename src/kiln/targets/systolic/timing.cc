@@ -369,9 +369,10 @@ int64_t DispatchCycles(const Config& config, int64_t encoded_bytes) {
   return CeilDivide(encoded_bytes, std::min(config.instruction_bytes_per_cycle, kInstructionWordBytes)) + 1;
 }
 
-int64_t ProgramCycles(const Instruction& instruction, const Config& config, int64_t encoded_bytes) {
+int64_t ProgramCycles(const Instruction& instruction, const Config& config) {
   // The program's first bytes come as late as any.
-  return config.memory_latency + DispatchCycles(config, encoded_bytes) + EstimateCycles(instruction, config);
+  return config.memory_latency + DispatchCycles(config, std::ssize(Encode(instruction, config))) +
+         EstimateCycles(instruction, config);
 }
 
 }  // namespace kiln::systolic

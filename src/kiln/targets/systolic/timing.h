@@ -75,8 +75,8 @@ int64_t EstimateCycles(const Instruction& instruction, const Config& config);
 // as its port brings them, and one to hand it on.
 inline constexpr int kInstructionWordBytes = 16;
 int64_t DispatchCycles(const Config& config, int64_t encoded_bytes);
-// Cycles of a program of one instruction of so many encoded bytes: what the cycle level counts for it.
-int64_t ProgramCycles(const Instruction& instruction, const Config& config, int64_t encoded_bytes);
+// Cycles of a program of this instruction alone: what the cycle level counts for it.
+int64_t ProgramCycles(const Instruction& instruction, const Config& config);
 // From a unit that takes an instruction out of its queue to the next one that stands there in its place.
 inline constexpr int64_t kCommandRoomCycles = 2;
 
