@@ -49,7 +49,7 @@ void CheckOne(uint64_t seed, Opcode opcode) {
   EXPECT_EQ(memory, expected) << "cycle, " << what;
   EXPECT_EQ(trace->cycles, ProgramCycles(c.instruction, config)) << what;
 
-  const auto again = Decode(bits, config);
+  const auto again = Decode(Encode(c.instruction, config), config);
   ASSERT_TRUE(again.ok()) << again.status() << "\n" << what;
   EXPECT_EQ(Print(again->at(0), config), Print(c.instruction, config));
 }
