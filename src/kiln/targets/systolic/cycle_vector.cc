@@ -34,7 +34,7 @@ class VectorUnit {
   }
 
   // Fetches the words of pass `p`'s memory operands, each once for all stages that use it and a broadcast element once
-  // for all lanes: what the operand port moves (timing.h, WordCycles). A window's operand is fetched by WindowAt.
+  // for all lanes: what the operand port moves (timing.h). A window's operand is fetched by WindowAt.
   void FetchOperands(size_t p, const OuterIndex& outer, int64_t first, size_t count) {
     for (size_t i = 0; i < program_.operands.size(); ++i) {
       if (!PassReads(program_, p, i) || IsWindowed(p, i)) continue;
