@@ -14,6 +14,7 @@
 #include "kiln/numerics/codec.h"
 #include "kiln/targets/systolic/cycle_data.h"
 #include "kiln/targets/systolic/numbers.h"
+#include "kiln/targets/systolic/timing.h"
 #include "kiln/targets/systolic/walk.h"
 #include "tests/rtl/systolic/fetch_bench.h"
 #include "tests/targets/systolic/random_instruction.h"
@@ -43,7 +44,9 @@ class InputFills {
         const int32_t end = depthwise ? first + 1 : std::min(geometry_.groups, first + in_.tiling.groups_per_bank);
         FetchFill fill;
         fill.buffer = depthwise ? 1 : 0;
+        int64_t cycles = 0;  // that the cycle level counts for it
         for (int32_t group = first; group < end; ++group) {
+          cycles += GroupFetchCycles(in_, config_, geometry_, visit, group);
           if (Packed()) {
             AddPackedGroup(visit, group, fill);
           } else {
@@ -53,6 +56,7 @@ class InputFills {
         fill.padding_only =
             std::all_of(fill.requests.begin(), fill.requests.end(), [](const FetchRequest& r) { return r.bytes == 0; });
         if (fill.padding_only) fill.requests.back() = {conv_.input_base, 1};
+        EXPECT_EQ(CyclesOf(fill.requests, config_.input_port_bytes), cycles);
         AddContents(visit, first, end, fill);
         fills.push_back(std::move(fill));
       }

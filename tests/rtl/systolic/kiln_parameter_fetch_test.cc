@@ -11,6 +11,7 @@
 #include "Vparameter_fetch_4.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/systolic/cycle_data.h"
+#include "kiln/targets/systolic/timing.h"
 #include "kiln/targets/systolic/walk.h"
 #include "tests/rtl/systolic/commands.h"
 #include "tests/rtl/systolic/fetch_bench.h"
@@ -54,6 +55,7 @@ std::vector<FetchFill> SetsOf(const RandomCase& random_case, const Config& confi
         }
       }
     }
+    EXPECT_EQ(CyclesOf(set.requests, config.operand_port_bytes), ParameterFetchCycles(in, config, visit));
   }
   EXPECT_TRUE(memory.fault().empty()) << memory.fault();
   return sets;

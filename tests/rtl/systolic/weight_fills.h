@@ -14,6 +14,7 @@
 #include "kiln/numerics/codec.h"
 #include "kiln/targets/systolic/cycle_data.h"
 #include "kiln/targets/systolic/numbers.h"
+#include "kiln/targets/systolic/timing.h"
 #include "kiln/targets/systolic/walk.h"
 #include "tests/rtl/systolic/fetch_bench.h"
 #include "tests/targets/systolic/random_instruction.h"
@@ -76,6 +77,8 @@ class WeightFills {
       fill.requests.push_back(
           {Base(visit) + static_cast<uint64_t>((visit.first_column * conv_.taps() + tap) * word), word});
     }
+    EXPECT_EQ(CyclesOf(fill.requests, config_.weight_port_bytes),
+              WeightFetchCycles(in_, config_, visit.batch, 0, visit.first_column));
     WeightBank bank;
     FetchDepthwiseWeights(in_, config_, numbers_, visit, memory_, bank);
     for (size_t i = 0; i < bank.words.size(); ++i) fill.contents.emplace_back(i, Code(bank, i));
@@ -89,7 +92,8 @@ class WeightFills {
     const int64_t valid_rows = ValidRows(in_, config_, row_tile),
                   valid_columns = ValidColumns(in_, config_, column_tile);
     const bool by_columns = !tiled && conv_.weight_column_stride != bytes_;
-    fill.tiles.push_back(fill.requests.size());
+    const size_t before = fill.requests.size();
+    fill.tiles.push_back(before);
     if (conv_.weight_scales.present) AddScales(visit, row_tile, column_tile, tile, fill);
     if (tiled) {
       const int64_t first = int64_t{column_tile} * geometry_.row_tiles() + row_tile;
@@ -106,6 +110,11 @@ class WeightFills {
             {at + static_cast<uint64_t>(i * stride), (by_columns ? valid_rows : valid_columns) * bytes_});
       }
     }
+    // A tile takes as long as its codes or its scales, whichever are longer.
+    const std::vector<FetchRequest> codes(fill.requests.begin() + static_cast<int64_t>(before), fill.requests.end());
+    const int64_t scales = conv_.weight_scales.present ? std::ssize(fill.scales.back().requests) : 0;
+    EXPECT_EQ(std::max(CyclesOf(codes, config_.weight_port_bytes), scales),
+              WeightFetchCycles(in_, config_, visit.batch, row_tile, column_tile));
     WeightBank bank;
     FetchWeightTile(in_, config_, numbers_, geometry_, visit, row_tile, column_tile, memory_, bank);
     if (conv_.weight_scales.present) CheckScales(bank, fill.scales.back());
