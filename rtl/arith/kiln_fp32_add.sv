@@ -8,29 +8,6 @@ module kiln_fp32_add (
     output logic [31:0] result
 );
 
-  logic a_nan, a_infinite, a_negative;
-  logic signed [8:0] a_exponent;
-  logic [23:0] a_significand;
-  kiln_decode #(.FORMAT(kiln_format_pkg::FP32)) decode_a (
-      .code(a),
-      .nan(a_nan),
-      .infinite(a_infinite),
-      .negative(a_negative),
-      .exponent(a_exponent),
-      .significand(a_significand)
-  );
-  kiln_add_to_code #(
-      .FORMAT(kiln_format_pkg::FP32),
-      .SIGNIFICAND_BITS(24),
-      .EXPONENT_BITS(9)
-  ) add (
-      .nan(a_nan),
-      .infinite(a_infinite),
-      .negative(a_negative),
-      .exponent(a_exponent),
-      .significand(a_significand),
-      .code_in(b),
-      .code_out(result)
-  );
+  assign result = kiln_fp32_pkg::add(a, b);
 
 endmodule

@@ -7,12 +7,6 @@ module kiln_fp32_maximum (
     output logic [31:0] result
 );
 
-  logic choose_a;
-  kiln_fp32_greater compare (
-      .a(a),
-      .b(b),
-      .greater(choose_a)
-  );
-  assign result = choose_a ? a : b;
+  assign result = kiln_fp32_pkg::maximum(a, b);
 
 endmodule

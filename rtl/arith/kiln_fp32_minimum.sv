@@ -7,12 +7,6 @@ module kiln_fp32_minimum (
     output logic [31:0] result
 );
 
-  logic choose_a;
-  kiln_fp32_greater compare (
-      .a(b),
-      .b(a),
-      .greater(choose_a)
-  );
-  assign result = choose_a ? a : b;
+  assign result = kiln_fp32_pkg::minimum(a, b);
 
 endmodule

@@ -12,30 +12,6 @@ module kiln_fp32_to_code (
     output logic signed [31:0] code
 );
 
-  // Integers of 34 bits saturate where a zero point of 32 bits cannot bring a number back among the codes.
-  localparam int BITS = 34;
-
-  logic [31:0] scaled;
-  kiln_fp32_multiply multiply (
-      .a(value),
-      .b(inverse_scale),
-      .result(scaled)
-  );
-
-  logic [BITS-1:0] integer_value;
-  kiln_encode_from_fp32 #(
-      .FORMAT(kiln_format_pkg::integer_format(BITS, 4'(kiln_format_pkg::ROUND_NEAREST_EVEN)))
-  ) round (
-      .value(scaled),
-      .random('0),
-      .code(integer_value)
-  );
-
-  logic signed [BITS:0] sum;
-  assign sum = (BITS + 1)'(signed'(integer_value)) + (BITS + 1)'(zero_point);
-  always_comb begin
-    code = sum > (BITS + 1)'(high) ? high : sum[31:0];
-    if (sum < (BITS + 1)'(low) || low > high) code = low;
-  end
+  assign code = kiln_fp32_pkg::to_code(value, inverse_scale, zero_point, low, high);
 
 endmodule

@@ -6,9 +6,6 @@ module kiln_int32_to_fp32 (
     output logic        [31:0] result
 );
 
-  kiln_decode_to_fp32 #(.FORMAT(kiln_format_pkg::INT32)) convert (
-      .code(value),
-      .value(result)
-  );
+  assign result = kiln_fp32_pkg::from_int32(value);
 
 endmodule

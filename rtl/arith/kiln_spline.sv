@@ -38,11 +38,24 @@ module kiln_spline #(
   localparam logic [31:0] GREATEST_EXPONENT = 32'h42b4_0000;  // 90
   localparam logic [31:0] SWISH_BEGIN = 32'hc040_0000;        // -3
 
-  // Kinds of functions, by what they share.
+  // floor of a number between -2^9 and 2^9.
+  function automatic logic signed [9:0] floor(input logic [31:0] number);
+    logic [32:0] magnitude;
+    // The lowest 23 bits are those behind the binary point.
+    magnitude = 33'({1'b1, number[22:0]});
+    if (number[30:23] >= 8'd127) magnitude = magnitude << (number[30:23] - 8'd127);
+    else magnitude = 33'(number[30:0] != '0);
+    floor = signed'(magnitude[32:23]);
+    if (number[31]) floor = -floor - signed'({9'd0, magnitude[22:0] != '0});
+  endfunction
+
+  // Kinds of functions, by what they share. A simulation computes only when somebody asks for one.
   logic is_exp, is_elu, is_log, is_reciprocal, is_root, is_square_root;
   logic is_odd, is_rectified, is_sigmoid, is_hard_sigmoid, is_hard_swish;
+  logic asked, powers;  // powers: what takes exponents apart
   logic [15:0] is;  // function by function
   assign is = {1'b0, FUNCTIONS} & (16'd1 << select);
+  assign asked = is != '0;
   assign is_elu = is[kiln_spline_pkg::ELU];
   assign is_exp = is[kiln_spline_pkg::EXP] || is_elu;
   assign is_log = is[kiln_spline_pkg::LOG];
@@ -55,80 +68,70 @@ module kiln_spline #(
   assign is_sigmoid = is[kiln_spline_pkg::SIGMOID];
   assign is_hard_sigmoid = is[kiln_spline_pkg::HARD_SIGMOID];
   assign is_hard_swish = is[kiln_spline_pkg::HARD_SWISH];
+  assign powers = is_log || is_reciprocal || is_root;
 
-  // The argument and its parts.
-  logic x_nan, x_infinite, x_negative, x_zero;
-  logic signed [8:0] x_exponent;
-  logic [23:0] x_significand;
-  kiln_decode #(.FORMAT(kiln_format_pkg::FP32)) decode_x (
-      .code(x),
-      .nan(x_nan),
-      .infinite(x_infinite),
-      .negative(x_negative),
-      .exponent(x_exponent),
-      .significand(x_significand)
-  );
-  assign x_zero = x_significand == '0;
-  logic below_zero, above_zero;
-  assign below_zero = x_negative && !x_zero && !x_nan;
-  assign above_zero = !x_negative && !x_zero && !x_nan;
-
-  // |x| = m 2^e with m in [1, 2). Zero counts as 2^-151, of which reciprocals become infinite; so does infinity as 2^128.
-  logic signed [8:0] e;
-  logic [31:0] m;
-  assign e = x_zero ? -9'sd151 : x_exponent;
-  assign m = {9'd127, x_significand[22:0]};
+  // The argument and its parts: |x| = m 2^e with m in [1, 2). Zero counts as 2^-151, of which reciprocals become infinite; so does
+  // infinity as 2^128.
+  logic zero, infinite, below_zero, above_zero, subnormal;
+  logic [5:0] zeros;
+  logic [22:0] fraction;
+  logic signed [9:0] e;
+  assign zero = x[30:0] == '0;
+  assign infinite = kiln_fp32_pkg::is_infinite(x);
+  assign below_zero = x[31] && !zero;
+  assign above_zero = !x[31] && !zero;
+  assign subnormal = x[30:23] == '0;
+  always_comb begin
+    zeros = '0;
+    if (powers && subnormal) zeros = kiln_fp32_pkg::leading_zeros({x[22:0], 1'b1, 40'd0});
+    fraction = x[22:0];
+    e = signed'({2'd0, x[30:23]}) - 10'sd127;
+    if (subnormal) begin
+      fraction = x[22:0] << zeros << 1;
+      e = zero ? -10'sd151 : -10'sd127 - signed'({4'd0, zeros});
+    end
+  end
 
   // exp: x = (n + f) ln 2.
-  logic [31:0] y_above, y, y_log2_e, minus_n_value, first;
+  logic [31:0] y, minus_n, minus_n_value, first;
   logic signed [9:0] n;
-  kiln_fp32_maximum limit_below (.a(x), .b(LEAST_EXPONENT), .result(y_above));
-  kiln_fp32_minimum limit_above (.a(y_above), .b(GREATEST_EXPONENT), .result(y));
-  kiln_fp32_multiply multiply_log2_e (.a(y), .b(LOG2_E), .result(y_log2_e));
-  kiln_encode_from_fp32 #(
-      .FORMAT(kiln_format_pkg::integer_format(10, 4'(kiln_format_pkg::ROUND_DOWN)))
-  ) floor (
-      .value(y_log2_e),
-      .random('0),
-      .code(n)
-  );
-  kiln_decode_to_fp32 #(
-      .FORMAT(kiln_format_pkg::integer_format(10, 4'(kiln_format_pkg::ROUND_DOWN)))
-  ) convert_n (
-      .code(-n),
-      .value(minus_n_value)
-  );
+  always_comb begin
+    y = '0;
+    n = '0;
+    if (is_exp) begin
+      y = kiln_fp32_pkg::minimum(kiln_fp32_pkg::maximum(x, LEAST_EXPONENT), GREATEST_EXPONENT);
+      n = floor(kiln_fp32_pkg::multiply(y, LOG2_E));
+    end
+  end
+  assign minus_n = 32'sd0 - 32'(n);
+  always_comb begin
+    minus_n_value = '0;
+    if (is_exp) minus_n_value = kiln_fp32_pkg::from_int32(minus_n);
+  end
   // exp: f; hard sigmoid: the line x / 6 + 1 / 2.
-  kiln_fp32_multiply_add prepare (
-      .a(is_exp ? y : x),
-      .b(is_exp ? LOG2_E : SIXTH),
-      .c(is_exp ? minus_n_value : HALF),
-      .result(first)
-  );
+  always_comb begin
+    first = '0;
+    if (is_exp || is_hard_sigmoid || is_hard_swish) begin
+      first = kiln_fp32_pkg::multiply_add(is_exp ? y : x, is_exp ? LOG2_E : SIXTH, is_exp ? minus_n_value : HALF);
+    end
+  end
 
   // log: x = m' 2^e' with m' in [3/4, 3/2), t = m' - 1.
   logic upper;
-  logic signed [8:0] log_exponent;
+  logic signed [9:0] log_exponent;
   logic [31:0] log_exponent_value, log_argument;
-  assign upper = x_significand[22];
-  assign log_exponent = e + 9'(signed'({1'b0, upper}));
-  kiln_fp32_add subtract_one (
-      .a({upper ? 9'd126 : 9'd127, x_significand[22:0]}),
-      .b(MINUS_ONE),
-      .result(log_argument)
-  );
-  kiln_decode_to_fp32 #(
-      .FORMAT(kiln_format_pkg::integer_format(9, 4'(kiln_format_pkg::ROUND_NEAREST_EVEN)))
-  ) convert_e (
-      .code(log_exponent),
-      .value(log_exponent_value)
-  );
+  assign upper = fraction[22];
+  assign log_exponent = e + 10'(signed'({1'b0, upper}));
+  always_comb begin
+    log_exponent_value = '0;
+    log_argument = '0;
+    if (is_log) begin
+      log_exponent_value = kiln_fp32_pkg::from_int32(32'(log_exponent));
+      log_argument = kiln_fp32_pkg::add({upper ? 9'd126 : 9'd127, fraction}, MINUS_ONE);
+    end
+  end
 
-  // Roots: |x| = m 4^k with m in [1, 4).
-  logic [31:0] root_argument;
-  assign root_argument = {e[0] ? 9'd128 : 9'd127, x_significand[22:0]};
-
-  // The spline of the function, and the segment of t.
+  // The spline of the function, its argument, and the segment of that. Roots: |x| = m 4^k with m in [1, 4).
   logic [3:0] spline;
   logic [31:0] t;
   always_comb begin
@@ -146,85 +149,68 @@ module kiln_spline #(
       kiln_spline_pkg::SOFTPLUS: spline = 4'(kiln_spline_pkg::SPLINE_SOFTPLUS);
       default: spline = 4'(kiln_spline_pkg::SPLINE_EXP2);
     endcase
+    t = {1'b0, x[30:0]};
     if (is_exp) t = first;
-    else if (is_log) t = log_argument;
-    else if (is_reciprocal) t = m;
-    else if (is_root) t = root_argument;
-    else t = {1'b0, x[30:0]};
+    if (is_log) t = log_argument;
+    if (is_reciprocal) t = {9'd127, fraction};
+    if (is_root) t = {e[0] ? 9'd128 : 9'd127, fraction};
   end
   logic [31:0] s;
   logic in_domain;
   kiln_spline_evaluate #(.TABLES(TABLES)) evaluate (
+      .enable(asked),
       .spline(spline),
       .t(t),
       .value(s),
       .in_domain(in_domain)
   );
 
-  // refine: log t s; roots -m r.
-  logic [31:0] second, third, refined, halved;
-  kiln_fp32_multiply multiply_second (
-      .a(is_log ? t : {1'b1, t[30:0]}),
-      .b(s),
-      .result(second)
-  );
-  // log: e ln 2 + t s; reciprocal: 1 - m r; roots: 1 - (m r) r.
-  kiln_fp32_multiply_add refine_third (
-      .a(is_log ? log_exponent_value : is_reciprocal ? {1'b1, t[30:0]} : second),
-      .b(is_log ? LN_2 : s),
-      .c(is_log ? second : ONE),
-      .result(third)
-  );
+  // refine. log: t s, then e ln 2 + t s; reciprocal: 1 - m r; roots: -m r, then 1 - (m r) r.
+  logic [31:0] second, third, refined;
+  always_comb begin
+    second = '0;
+    if (is_log || is_root) second = kiln_fp32_pkg::multiply(is_log ? t : {1'b1, t[30:0]}, s);
+  end
+  always_comb begin
+    third = '0;
+    if (powers) begin
+      third = kiln_fp32_pkg::multiply_add(is_log ? log_exponent_value : is_reciprocal ? {1'b1, t[30:0]} : second,
+                                          is_log ? LN_2 : s, is_log ? second : ONE);
+    end
+  end
   // r lies near 1, so that halving it is taking one off its exponent.
-  assign halved = {s[31], s[30:23] - 8'd1, s[22:0]};
-  kiln_fp32_multiply_add refine_last (
-      .a(is_root ? halved : s),
-      .b(third),
-      .c(s),
-      .result(refined)
-  );
+  always_comb begin
+    refined = s;
+    if (is_reciprocal || is_root) begin
+      refined = kiln_fp32_pkg::multiply_add(is_root ? {s[31], s[30:23] - 8'd1, s[22:0]} : s, third, s);
+    end
+  end
 
-  // scale. What comes in is near 1, so that its exponent and the power are all there is to add.
-  logic scale_nan, scale_infinite, scale_negative;
-  logic signed [8:0] scale_exponent;
-  logic [23:0] scale_significand;
-  logic signed [10:0] wide_e, power;
+  // scale: times a power of two, rounded once.
+  logic signed [11:0] power;
   logic [31:0] scaled;
-  kiln_decode #(.FORMAT(kiln_format_pkg::FP32)) decode_scale (
-      .code(is_exp ? s : refined),
-      .nan(scale_nan),
-      .infinite(scale_infinite),
-      .negative(scale_negative),
-      .exponent(scale_exponent),
-      .significand(scale_significand)
-  );
-  assign wide_e = 11'(e);
-  assign power = is_exp ? 11'(n) : is_reciprocal ? -wide_e : -(wide_e >>> 1);
-  kiln_encode #(
-      .FORMAT(kiln_format_pkg::FP32),
-      .SIGNIFICAND_BITS(24),
-      .EXPONENT_BITS(11)
-  ) encode_scale (
-      .nan(scale_nan),
-      .infinite(scale_infinite),
-      .negative(scale_negative),
-      .exponent(11'(scale_exponent) + power),
-      .significand(scale_significand),
-      .random('0),
-      .code(scaled)
-  );
+  always_comb begin
+    power = 12'(e);
+    if (is_root) power = power >>> 1;
+    power = is_exp ? 12'(n) : -power;
+    scaled = refined;
+    if (is_exp || is_reciprocal || is_root) begin
+      scaled = kiln_fp32_pkg::round(refined[31], 64'(kiln_fp32_pkg::significand_of(refined)), kiln_fp32_pkg::unit_of(refined) + power);
+    end
+  end
 
   // What the limits of the functions are.
-  logic [31:0] root, up_to, tail, hard_below, hard;
-  assign root = x_zero ? INFINITY : x_infinite ? ZERO : scaled;
+  logic [31:0] root, up_to, tail, hard;
+  assign root = zero ? INFINITY : infinite ? ZERO : scaled;
   assign up_to = in_domain ? s : is_odd ? ONE : ZERO;
-  kiln_fp32_maximum limit_tail (.a(up_to), .b(ZERO), .result(tail));
-  kiln_fp32_minimum limit_line (.a(first), .b(ONE), .result(hard_below));
-  kiln_fp32_maximum limit_hard (.a(hard_below), .b(ZERO), .result(hard));
+  assign tail = kiln_fp32_pkg::maximum(up_to, ZERO);
+  assign hard = kiln_fp32_pkg::maximum(kiln_fp32_pkg::minimum(first, ONE), ZERO);
 
-  // finish.
-  logic [31:0] finish_a, finish_b, finish_c, finished, odd_magnitude;
+  // finish: one multiply-add.
+  logic finishes;
+  logic [31:0] finish_a, finish_b, finish_c, finished;
   always_comb begin
+    finishes = is_elu || is_square_root || is_rectified || is_sigmoid || is_hard_swish;
     finish_a = x;
     finish_b = root;
     finish_c = MINUS_ZERO;  // which adds nothing to a product, not even to one of zero
@@ -245,33 +231,27 @@ module kiln_spline #(
     end
     if (is_hard_swish) finish_b = hard;
   end
-  kiln_fp32_multiply_add finish (
-      .a(finish_a),
-      .b(finish_b),
-      .c(finish_c),
-      .result(finished)
-  );
-  kiln_fp32_minimum limit_odd (.a(up_to), .b(ONE), .result(odd_magnitude));
-
-  logic before_swish;
-  kiln_fp32_greater compare_swish (.a(SWISH_BEGIN), .b(x), .greater(before_swish));
+  always_comb begin
+    finished = '0;
+    if (finishes) finished = kiln_fp32_pkg::multiply_add(finish_a, finish_b, finish_c);
+  end
 
   always_comb begin
     result = finished;
     if (is_exp && !is_elu) result = scaled;
     if (is_elu && above_zero) result = x;
-    if (is_log) result = below_zero ? kiln_format_pkg::FP32_NAN : x_zero ? MINUS_INFINITY : x_infinite ? x : third;
-    if (is_reciprocal) result = (x_infinite ? ZERO : scaled) | {x_negative, 31'd0};
+    if (is_log) result = below_zero ? kiln_fp32_pkg::NAN : zero ? MINUS_INFINITY : infinite ? x : third;
+    if (is_reciprocal) result = (infinite ? ZERO : scaled) | {x[31], 31'd0};
     if (is_root) begin
-      if (below_zero) result = kiln_format_pkg::FP32_NAN;
+      if (below_zero) result = kiln_fp32_pkg::NAN;
       else if (!is_square_root) result = root;
-      else if (x_zero || x_infinite) result = x;
+      else if (zero || infinite) result = x;
     end
-    if (is_odd) result = odd_magnitude | {x_negative, 31'd0};
+    if (is_odd) result = kiln_fp32_pkg::minimum(up_to, ONE) | {x[31], 31'd0};
     if (is_sigmoid && below_zero) result = tail;
     if (is_hard_sigmoid) result = hard;
-    if (is_hard_swish && before_swish) result = ZERO;
-    if (x_nan) result = kiln_format_pkg::FP32_NAN;
+    if (is_hard_swish && kiln_fp32_pkg::greater(SWISH_BEGIN, x)) result = ZERO;
+    if (kiln_fp32_pkg::is_nan(x)) result = kiln_fp32_pkg::NAN;
   end
 
 endmodule

@@ -6,6 +6,7 @@
 module kiln_spline_evaluate #(
     parameter kiln_spline_pkg::tables_t TABLES = kiln_spline_tables_pkg::FP32
 ) (
+    input  logic        enable,  // 0: the outputs are nobody's business, and a simulation computes nothing
     input  logic [ 3:0] spline,  // one of kiln_spline_pkg
     input  logic [31:0] t,       // fp32, no NaN
     output logic [31:0] value,
@@ -27,53 +28,43 @@ module kiln_spline_evaluate #(
       all_knots[i*KNOT_BITS+(SEGMENTS-1)*32+:32] = tables[kiln_spline_pkg::ENDS+i*32+:32];
     end
   endfunction
-  logic [KNOT_BITS-1:0] knots;
-  kiln_constant_table #(
-      .WIDTH(KNOT_BITS),
-      .DEPTH(SPLINES),
-      .CONTENTS(all_knots(TABLES))
-  ) knot_table (
-      .index(spline),
-      .word(knots)
-  );
+  // Tables are memories that nothing writes, so that synthesis may take ROMs or gates for them (as in kiln_constant_table).
+  localparam logic [SPLINES*KNOT_BITS-1:0] KNOTS = all_knots(TABLES);
+  logic [KNOT_BITS-1:0] knot_words[SPLINES];
+  logic [ROW_BITS-1:0] rows[SPLINES*MOST_SEGMENTS];
+  initial begin
+    for (int i = 0; i < SPLINES; i++) knot_words[i] = KNOTS[i*KNOT_BITS+:KNOT_BITS];
+    for (int i = 0; i < SPLINES * MOST_SEGMENTS; i++) rows[i] = TABLES[i*ROW_BITS+:ROW_BITS];
+  end
 
   // The segment: the number of the last knot that t has reached.
+  logic [KNOT_BITS-1:0] knots;
   logic [SEGMENTS:1] unreached;
-  for (genvar i = 1; i <= SEGMENTS; i++) begin : g_knot
-    kiln_fp32_greater compare (
-        .a(knots[(i-1)*32+:32]),
-        .b(t),
-        .greater(unreached[i])
-    );
-  end
   logic [2:0] segment;
   always_comb begin
+    knots = '0;
+    unreached = '0;
     segment = '0;
-    for (int i = 1; i < SEGMENTS; i++) if (!unreached[i]) segment = 3'(i);
+    if (enable) begin
+      knots = knot_words[spline];
+      for (int i = 1; i <= SEGMENTS; i++) unreached[i] = kiln_fp32_pkg::greater(knots[(i-1)*32+:32], t);
+      for (int i = 1; i < SEGMENTS; i++) if (!unreached[i]) segment = 3'(i);
+    end
   end
   assign in_domain = unreached[SEGMENTS];
 
-  logic [31:0] c0, c1, c2, unused_knot;
-  logic [31:0] inner;
-  kiln_constant_table #(
-      .WIDTH(ROW_BITS),
-      .DEPTH(SPLINES * MOST_SEGMENTS),
-      .CONTENTS(TABLES[SPLINES*MOST_SEGMENTS*ROW_BITS-1:0])
-  ) coefficients (
-      .index({spline, segment}),
-      .word({unused_knot, c2, c1, c0})
-  );
-  kiln_fp32_multiply_add evaluate_inner (
-      .a(c2),
-      .b(t),
-      .c(c1),
-      .result(inner)
-  );
-  kiln_fp32_multiply_add evaluate (
-      .a(inner),
-      .b(t),
-      .c(c0),
-      .result(value)
-  );
+  logic [31:0] c0, c1, c2, inner, unused_knot;
+  always_comb begin
+    {unused_knot, c2, c1, c0} = '0;
+    if (enable) {unused_knot, c2, c1, c0} = rows[{spline, segment}];
+  end
+  always_comb begin
+    inner = '0;
+    if (enable) inner = kiln_fp32_pkg::multiply_add(c2, t, c1);
+  end
+  always_comb begin
+    value = '0;
+    if (enable) value = kiln_fp32_pkg::multiply_add(inner, t, c0);
+  end
 
 endmodule

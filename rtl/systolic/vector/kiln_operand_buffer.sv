@@ -1,0 +1,160 @@
+// Takes the operand port's words, turns their elements into fp32 numbers, joins the places of a window, and keeps the operands of each
+// word until the lanes take it.
+//   time       what came in cycle t is at the read side from t + 2 on; `complete` says in t that word `complete_place` has all it reads
+//   read       asynchronous: the outputs are those of the word at `read_place`
+//   nothing    the window of the word at nothing_place has no place in the image (pulse, kiln_operand_fetch)
+// A window's places are joined in the order in which they come; the average's factor is 1 / n of the places that came, where the
+// instruction wants that, else the instruction's.
+module kiln_operand_buffer #(
+    parameter int unsigned LANES = 4,
+    parameter int unsigned WORDS = 32,  // room for as many words
+    localparam int unsigned OPERANDS = kiln_systolic_pkg::MAX_OPERANDS,
+    localparam int unsigned PLACE_BITS = kiln_vector_pkg::PLACE_BITS
+) (
+    input  logic clock,
+    input  logic reset,
+    input  kiln_systolic_pkg::vector_command_t command,
+    input  logic in_valid,
+    input  logic [LANES*32-1:0] in_data,
+    input  kiln_vector_pkg::operand_tag_t in_tag,
+    input  logic nothing,
+    input  logic [PLACE_BITS-1:0] nothing_place,
+    output logic complete,
+    output logic [PLACE_BITS-1:0] complete_place,
+    input  logic [PLACE_BITS-1:0] read_place,
+    output logic [OPERANDS*LANES*32-1:0] read_operands,
+    output logic [31:0] read_factor,  // of an average, unless read_empty
+    output logic read_empty  // a window without a place in the image: operand 0 is neutral
+);
+  localparam int unsigned WORD = LANES * 32;
+  localparam int unsigned INDEX_BITS = WORDS > 1 ? $clog2(WORDS) : 1;
+
+  assign complete       = in_valid && in_tag.last_of_word;
+  assign complete_place = in_tag.place;
+
+  // ---- First cycle: numbers.
+  logic [2:0] element;
+  logic [31:0] scale, zero_point;
+  logic dense;
+  always_comb begin
+    element    = command.operand0.element;
+    scale      = command.operand0.scale;
+    zero_point = command.operand0.zero_point;
+    if (in_tag.operand == 2'd1) begin
+      element    = command.operand1.element;
+      scale      = command.operand1.scale;
+      zero_point = command.operand1.zero_point;
+    end
+    if (in_tag.operand == 2'd2) begin
+      element    = command.operand2.element;
+      scale      = command.operand2.scale;
+      zero_point = command.operand2.zero_point;
+    end
+    dense = in_tag.access == kiln_systolic_pkg::ACCESS_DENSE;
+  end
+
+  // The bytes of an element begin at `lane` times its size.
+  logic [WORD-1:0] decoded, numbers;
+  logic [1:0] shift;
+  assign shift = kiln_vector_pkg::element_shift(element, 2'd2, 2'd0, 2'd0);
+  for (genvar lane = 0; lane < LANES; lane++) begin : g_decode
+    logic [31:0] bits;
+    always_comb begin
+      bits = in_data[lane*32+:32];
+      if (shift == 2'd0) bits = {24'd0, in_data[lane*8+:8]};
+      if (shift == 2'd1) bits = {16'd0, in_data[lane*16+:16]};
+    end
+    kiln_operand_decoder decoder (
+        .enable(in_valid && (dense || lane == 0)),
+        .element,
+        .bits,
+        .zero_point,
+        .scale,
+        .value(decoded[lane*32+:32])
+    );
+  end
+
+  logic valid;
+  kiln_vector_pkg::operand_tag_t tag;
+  always_ff @(posedge clock) begin
+    if (reset) valid <= 1'b0;
+    else valid <= in_valid;
+    if (in_valid) begin
+      tag     <= in_tag;
+      numbers <= dense ? decoded : {LANES{decoded[31:0]}};
+    end
+  end
+
+  // ---- Second cycle: the word that is being put together. An element of a strided stream is for one lane.
+  logic [WORD-1:0] assembled, assembled_next;
+  logic windowed, sums;
+  assign windowed = command.header.window && tag.operand == 2'd0;
+  assign sums     = command.window.combine == kiln_systolic_pkg::COMBINE_SUM;
+  for (genvar lane = 0; lane < LANES; lane++) begin : g_join
+    logic here;
+    logic [31:0] number, partial;
+    assign here    = valid && (tag.access != kiln_systolic_pkg::ACCESS_STRIDED || tag.lane == kiln_vector_pkg::LANE_BITS'(lane));
+    assign number  = numbers[lane*32+:32];
+    assign partial = assembled[lane*32+:32];
+    always_comb begin
+      assembled_next[lane*32+:32] = partial;
+      if (here) begin
+        assembled_next[lane*32+:32] = number;
+        if (windowed && sums) begin
+          assembled_next[lane*32+:32] = kiln_fp32_pkg::add(tag.first_place ? '0 : partial, number);
+        end else if (windowed && !tag.first_place) begin
+          assembled_next[lane*32+:32] = kiln_fp32_pkg::maximum(partial, number);
+        end
+      end
+    end
+  end
+  always_ff @(posedge clock) begin
+    if (valid) assembled <= assembled_next;
+  end
+
+  // Places of the window so far.
+  logic [23:0] places, places_now;
+  logic averages_valid;
+  logic [31:0] factor;
+  always_comb begin
+    places_now = places;
+    if (tag.access != kiln_systolic_pkg::ACCESS_STRIDED || tag.lane == '0) begin
+      places_now = tag.first_place ? 24'd1 : places + 1'b1;
+    end
+  end
+  assign averages_valid = valid && windowed && command.window.divide_by_valid && tag.last_of_operand;
+  always_ff @(posedge clock) begin
+    if (valid && windowed) places <= places_now;
+  end
+  always_comb begin
+    factor = command.window.factor;
+    if (averages_valid) begin
+      factor = kiln_fp32_pkg::divide(kiln_vector_pkg::FP32_ONE, kiln_fp32_pkg::from_int32(32'(places_now)));
+    end
+  end
+
+  // ---- The words.
+  logic [WORD-1:0] words0[WORDS];
+  logic [WORD-1:0] words1[WORDS];
+  logic [WORD-1:0] words2[WORDS];
+  logic [31:0] factors[WORDS];
+  logic [WORDS-1:0] empty;  // windows without a place
+  logic write;
+  logic [INDEX_BITS-1:0] write_index, read_index;
+  wire unused_places = &{1'b0, nothing_place, read_place, tag};  // their upper bits
+  assign write       = valid && tag.last_of_operand;
+  assign write_index = INDEX_BITS'(tag.place);
+  assign read_index  = INDEX_BITS'(read_place);
+  always_ff @(posedge clock) begin
+    if (write && tag.operand == 2'd0) words0[write_index] <= assembled_next;
+    if (write && tag.operand == 2'd1) words1[write_index] <= assembled_next;
+    if (write && tag.operand == 2'd2) words2[write_index] <= assembled_next;
+    if (write && windowed) factors[write_index] <= factor;
+    if (write && tag.operand == 2'd0) empty[write_index] <= 1'b0;
+    if (nothing) empty[INDEX_BITS'(nothing_place)] <= 1'b1;
+  end
+
+  assign read_operands = {words2[read_index], words1[read_index], words0[read_index]};
+  assign read_factor   = factors[read_index];
+  assign read_empty    = empty[read_index];
+endmodule

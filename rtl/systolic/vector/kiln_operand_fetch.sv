@@ -1,0 +1,300 @@
+// Gives each word of the vector unit its slot: asks the operand port for what the word reads, and takes as long as the operands' beats or
+// the output's beats, whichever are more, at least one cycle (docs/systolic.md, "Slots"). Behind the last word of a pass of a group the
+// slot grows by the pass's gap.
+//   working      a word is there (its inputs stand until slot_end)
+//   room         the queue behind has a place for one more word; looked at where a slot begins
+//   slot_begin   first cycle of a slot: in the very cycle in which the word is there, when there is room
+//   slot_end     its last cycle; slot_cycles: how many it had
+//   requests     operand 0, 1, 2; of a window place by place, row-major, those outside the image left out; of a strided stream element by
+//                element; tag as in kiln_vector_pkg::operand_tag_t. A port that is not ready makes the slot longer.
+//   nothing      a window has no place in the image: pulse, with nothing_last when the word reads nothing behind it
+// A window with a dilation of 1 begins at its first place inside the image; with another one, what lies outside before that place
+// takes a cycle a place.
+module kiln_operand_fetch #(
+    parameter int unsigned LANES = 4,
+    parameter int unsigned OPERAND_PORT_BYTES = 16,
+    parameter int unsigned OUTPUT_PORT_BYTES = 16,
+    parameter int unsigned INPUT_BYTES = 1,  // of a code of the array's input format
+    parameter int unsigned WEIGHT_BYTES = 1,
+    parameter int unsigned VECTOR_BYTES = 4,
+    localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,
+    localparam int unsigned BYTES_BITS = $clog2(LANES * 4 + 1),
+    localparam int unsigned COUNT_LANE_BITS = $clog2(LANES + 1)
+) (
+    input  logic clock,
+    input  logic reset,
+    input  kiln_systolic_pkg::vector_command_t command,
+    input  logic working,
+    input  logic room,
+    input  logic [kiln_vector_pkg::PLACE_BITS-1:0] place,  // in the queue, of a word whose slot begins
+    input  logic [2:0] reads,
+    input  logic to_memory,
+    input  logic [15:0] gap,  // 0 but behind the last word of a pass of a group
+    input  logic [COUNT_LANE_BITS-1:0] lanes,
+    input  logic [ADDRESS_BITS-1:0] operand0_address,
+    input  logic [ADDRESS_BITS-1:0] operand1_address,
+    input  logic [ADDRESS_BITS-1:0] operand2_address,
+    input  logic [ADDRESS_BITS-1:0] target_address,
+    input  logic signed [31:0] window_y,
+    input  logic signed [31:0] window_x,
+    input  logic [ADDRESS_BITS-1:0] window_row_offset,
+    input  logic [ADDRESS_BITS-1:0] window_column_offset,
+    output logic slot_begin,
+    output logic slot_end,
+    output logic [31:0] slot_cycles,
+    output logic nothing,
+    output logic nothing_last,
+    output logic [kiln_vector_pkg::PLACE_BITS-1:0] nothing_place,
+    output logic request_valid,
+    input  logic request_ready,
+    output logic [ADDRESS_BITS-1:0] request_address,
+    output logic [BYTES_BITS-1:0] request_bytes,
+    output kiln_vector_pkg::operand_tag_t request_tag
+);
+  localparam int unsigned READ_OFFSET = $clog2(OPERAND_PORT_BYTES);
+  localparam int unsigned WRITE_OFFSET = $clog2(OUTPUT_PORT_BYTES);
+  localparam int unsigned READ_SPAN = $clog2(LANES * 4 + OPERAND_PORT_BYTES);
+  localparam int unsigned WRITE_SPAN = $clog2(LANES * 4 + OUTPUT_PORT_BYTES);
+  localparam logic [1:0] INPUT_SHIFT = 2'($clog2(INPUT_BYTES));
+  localparam logic [1:0] WEIGHT_SHIFT = 2'($clog2(WEIGHT_BYTES));
+  localparam logic [1:0] VECTOR_SHIFT = 2'($clog2(VECTOR_BYTES));
+
+  // Beats behind the first of a request.
+  function automatic logic [READ_SPAN-1:0] further_reads(input logic [READ_OFFSET-1:0] offset, input logic [BYTES_BITS-1:0] bytes);
+    further_reads = (READ_SPAN'(offset) + READ_SPAN'(bytes) - 1'b1) >> READ_OFFSET;
+  endfunction
+  function automatic logic [WRITE_SPAN-1:0] further_writes(input logic [WRITE_OFFSET-1:0] offset, input logic [BYTES_BITS-1:0] bytes);
+    further_writes = (WRITE_SPAN'(offset) + WRITE_SPAN'(bytes) - 1'b1) >> WRITE_OFFSET;
+  endfunction
+
+  logic begun, running;
+  logic [kiln_vector_pkg::PLACE_BITS-1:0] begun_place, place_now;
+  assign slot_begin = working && !begun && room;
+  assign running    = begun || slot_begin;
+  assign place_now  = begun ? begun_place : place;
+  always_ff @(posedge clock) begin
+    if (slot_begin) begun_place <= place;
+  end
+
+  // ---- Requests for operands. Registers hold the next request; at the beginning of a slot and of an operand they follow from the word.
+  logic [2:0] reads_left, reads_now, reads_next, others;  // operands that have requests to come
+  logic operand_begins, operand_begins_now;
+  logic [1:0] operand;
+  logic [READ_SPAN-1:0] read_beats;  // of the last request, still to come
+  logic reading;  // this cycle belongs to a former request
+
+  assign reads_now          = begun ? reads_left : reads;
+  assign operand_begins_now = !begun || operand_begins;
+  assign operand            = reads_now[0] ? 2'd0 : reads_now[1] ? 2'd1 : 2'd2;
+  assign others             = reads_now & (reads_now - 1'b1);
+  assign reading            = begun && read_beats != '0;
+
+  logic [2:0] element;
+  logic [1:0] access, shift;
+  logic [ADDRESS_BITS-1:0] element_stride, first_address;
+  always_comb begin
+    element        = command.operand0.element;
+    access         = command.operand0.access;
+    element_stride = command.operand0.element_stride;
+    first_address  = operand0_address;
+    if (operand == 2'd1) begin
+      element        = command.operand1.element;
+      access         = command.operand1.access;
+      element_stride = command.operand1.element_stride;
+      first_address  = operand1_address;
+    end
+    if (operand == 2'd2) begin
+      element        = command.operand2.element;
+      access         = command.operand2.access;
+      element_stride = command.operand2.element_stride;
+      first_address  = operand2_address;
+    end
+    shift = kiln_vector_pkg::element_shift(element, VECTOR_SHIFT, INPUT_SHIFT, WEIGHT_SHIFT);
+  end
+
+  // The place of a window.
+  logic windowed, clamp_y, clamp_x, outside, none, more_x, more_y;
+  logic signed [31:0] y, x, y_now, x_now;
+  logic [31:0] first_x, first_x_now;
+  logic [23:0] tap_y, tap_x, first_tap_x, tap_y_now, tap_x_now, first_tap_x_now;
+  logic [ADDRESS_BITS-1:0] row_address, place_address, address;  // of the row's first place, of the place, of the request
+  logic [ADDRESS_BITS-1:0] row_address_now, place_address_now, address_now;
+  logic first_place, first_place_now;
+
+  assign windowed = command.header.window && operand == 2'd0;
+  assign clamp_y  = window_y < 0 && command.window.dilation_y == 24'd1;
+  assign clamp_x  = window_x < 0 && command.window.dilation_x == 24'd1;
+  always_comb begin
+    y_now             = y;
+    x_now             = x;
+    tap_y_now         = tap_y;
+    tap_x_now         = tap_x;
+    first_x_now       = first_x;
+    first_tap_x_now   = first_tap_x;
+    row_address_now   = row_address;
+    place_address_now = place_address;
+    address_now       = address;
+    first_place_now   = first_place;
+    if (operand_begins_now) begin
+      y_now           = clamp_y ? '0 : window_y;
+      x_now           = clamp_x ? '0 : window_x;
+      tap_y_now       = clamp_y ? 24'(-window_y) : '0;
+      tap_x_now       = clamp_x ? 24'(-window_x) : '0;
+      first_x_now     = x_now;
+      first_tap_x_now = tap_x_now;
+      row_address_now = first_address;
+      if (windowed && !clamp_y) row_address_now = row_address_now + window_row_offset;
+      if (windowed && !clamp_x) row_address_now = row_address_now + window_column_offset;
+      place_address_now = row_address_now;
+      address_now       = row_address_now;
+      first_place_now   = 1'b1;
+    end
+    outside = windowed && (y_now < 0 || x_now < 0);
+    none    = windowed && !outside && (y_now >= 32'(command.window.height) || x_now >= 32'(command.window.width) ||
+                           tap_y_now >= command.window.window_y || tap_x_now >= command.window.window_x);
+    more_x = x_now + 32'(command.window.dilation_x) < 32'(command.window.width) && tap_x_now + 1'b1 < command.window.window_x;
+    more_y = y_now + 32'(command.window.dilation_y) < 32'(command.window.height) && tap_y_now + 1'b1 < command.window.window_y;
+  end
+
+  logic [COUNT_LANE_BITS-1:0] lane, lane_now;
+  logic asks, last_lane, last_place, last_of_operand;
+  assign lane_now        = operand_begins_now ? '0 : lane;
+  assign asks            = running && reads_now != '0 && !reading;
+  assign last_lane       = access != kiln_systolic_pkg::ACCESS_STRIDED || lane_now + 1'b1 == lanes;
+  assign last_place      = !windowed || (!more_x && !more_y);
+  assign last_of_operand = last_lane && last_place;
+
+  assign request_valid   = asks && !outside && !none;
+  assign request_address = address_now;
+  assign request_bytes   = (access == kiln_systolic_pkg::ACCESS_DENSE ? BYTES_BITS'(lanes) : BYTES_BITS'(1)) << shift;
+  always_comb begin
+    request_tag.place           = place_now;
+    request_tag.operand         = operand;
+    request_tag.access          = access;
+    request_tag.lane            = kiln_vector_pkg::LANE_BITS'(lane_now);
+    request_tag.first_place     = first_place_now;
+    request_tag.last_of_operand = last_of_operand;
+    request_tag.last_of_word    = last_of_operand && others == '0;
+  end
+  assign nothing       = asks && none;
+  assign nothing_last  = others == '0;
+  assign nothing_place = place_now;
+
+  logic taken;
+  logic [READ_SPAN-1:0] beats_behind, read_beats_next;
+  assign taken        = request_valid && request_ready;
+  assign beats_behind = further_reads(address_now[READ_OFFSET-1:0], request_bytes);
+  always_comb begin
+    reads_next      = reads_now;
+    read_beats_next = '0;
+    if (reading) read_beats_next = read_beats - 1'b1;
+    if (taken) read_beats_next = beats_behind;
+    if ((taken && last_of_operand) || nothing) reads_next = others;
+  end
+
+  always_ff @(posedge clock) begin
+    if (running) begin
+      reads_left     <= reads_next;
+      read_beats     <= read_beats_next;
+      operand_begins <= reads_next != reads_now || (operand_begins_now && !taken && !(asks && outside));
+      if (asks && outside) begin
+        // On towards the image, both ways at once.
+        y               <= y_now < 0 ? y_now + 32'(command.window.dilation_y) : y_now;
+        tap_y           <= y_now < 0 ? tap_y_now + 1'b1 : tap_y_now;
+        x               <= x_now < 0 ? x_now + 32'(command.window.dilation_x) : x_now;
+        first_x         <= x_now < 0 ? x_now + 32'(command.window.dilation_x) : x_now;
+        tap_x           <= x_now < 0 ? tap_x_now + 1'b1 : tap_x_now;
+        first_tap_x     <= x_now < 0 ? tap_x_now + 1'b1 : tap_x_now;
+        row_address     <= next_row_address;
+        place_address   <= next_row_address;
+        address         <= next_row_address;
+        first_place     <= 1'b1;
+        lane            <= '0;
+      end else if (taken) begin
+        y             <= y_now;
+        x             <= x_now;
+        tap_y         <= tap_y_now;
+        tap_x         <= tap_x_now;
+        first_x       <= first_x_now;
+        first_tap_x   <= first_tap_x_now;
+        row_address   <= row_address_now;
+        place_address <= place_address_now;
+        address       <= address_now + element_stride;
+        first_place   <= first_place_now;
+        lane          <= lane_now + 1'b1;
+        if (last_lane) begin
+          lane        <= '0;
+          first_place <= 1'b0;
+          if (more_x) begin
+            x             <= x_now + 32'(command.window.dilation_x);
+            tap_x         <= tap_x_now + 1'b1;
+            place_address <= place_address_now + command.window.tap_column_stride;
+            address       <= place_address_now + command.window.tap_column_stride;
+          end else begin
+            y             <= y_now + 32'(command.window.dilation_y);
+            tap_y         <= tap_y_now + 1'b1;
+            x             <= first_x_now;
+            tap_x         <= first_tap_x_now;
+            row_address   <= row_address_now + command.window.tap_row_stride;
+            place_address <= row_address_now + command.window.tap_row_stride;
+            address       <= row_address_now + command.window.tap_row_stride;
+          end
+        end
+      end
+    end
+  end
+  logic [ADDRESS_BITS-1:0] next_row_address;
+  assign next_row_address = row_address_now + (y_now < 0 ? command.window.tap_row_stride : '0) +
+      (x_now < 0 ? command.window.tap_column_stride : '0);
+
+  // ---- The output's beats, counted as the writer will have them, `depth` cycles later.
+  logic writes_left, writes_now, writes_next, writing;
+  logic [COUNT_LANE_BITS-1:0] write_lane, write_lane_now;
+  logic [ADDRESS_BITS-1:0] write_address, write_address_now;
+  logic [WRITE_SPAN-1:0] write_beats, write_beats_next;
+  logic [BYTES_BITS-1:0] write_bytes;
+  logic [1:0] target_shift;
+  assign target_shift      = kiln_vector_pkg::element_shift(command.target.element, VECTOR_SHIFT, INPUT_SHIFT, WEIGHT_SHIFT);
+  assign writes_now        = begun ? writes_left : to_memory;
+  assign write_lane_now    = begun ? write_lane : '0;
+  assign write_address_now = begun ? write_address : target_address;
+  assign writing           = begun && write_beats != '0;
+  assign write_bytes = (command.target.access == kiln_systolic_pkg::ACCESS_DENSE ? BYTES_BITS'(lanes) : BYTES_BITS'(1)) << target_shift;
+  always_comb begin
+    writes_next      = writes_now;
+    write_beats_next = '0;
+    if (writing) begin
+      write_beats_next = write_beats - 1'b1;
+    end else if (writes_now) begin
+      write_beats_next = further_writes(write_address_now[WRITE_OFFSET-1:0], write_bytes);
+      writes_next = command.target.access == kiln_systolic_pkg::ACCESS_STRIDED && write_lane_now + 1'b1 != lanes;
+    end
+  end
+  always_ff @(posedge clock) begin
+    if (running) begin
+      writes_left   <= writes_next;
+      write_beats   <= write_beats_next;
+      write_lane    <= !writing && writes_now ? write_lane_now + 1'b1 : write_lane_now;
+      write_address <= !writing && writes_now ? write_address_now + command.target.element_stride : write_address_now;
+    end
+  end
+
+  // ---- The slot.
+  logic beats_end, waiting;  // waiting: in the gap
+  logic [15:0] gap_left;
+  logic [31:0] cycles;
+  assign beats_end   = running && reads_next == '0 && read_beats_next == '0 && !writes_next && write_beats_next == '0;
+  assign slot_end    = waiting ? gap_left == 16'd1 : beats_end && gap == '0;
+  assign slot_cycles = begun ? cycles : 32'd1;
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      begun   <= 1'b0;
+      waiting <= 1'b0;
+    end else if (running) begin
+      begun   <= !slot_end;
+      waiting <= !slot_end && (waiting || beats_end);
+    end
+    gap_left <= waiting ? gap_left - 1'b1 : gap;
+    cycles   <= slot_cycles + 1'b1;
+  end
+endmodule

@@ -1,0 +1,177 @@
+// Reduces the lane values of rows to scalars: a partial result for each lane over the words of a row, a tree over the lanes (isa.h, Reduce),
+// then the pass's scalar stages; keeps the scalars of the rows in flight.
+//   time      a row whose last word stands at the inputs in a cycle with `advance` has its scalar in `scalars`
+//             2 + LATENCY * (ceil(log2 LANES) + scalar stages) such cycles later; one word, and so one row, a cycle
+//   in_first, in_last   first and last word of the row
+module kiln_reduction #(
+    parameter int unsigned LANES = 4,
+    parameter int unsigned LATENCY = 1,
+    parameter int unsigned SCALAR_STAGES = 12,
+    parameter int unsigned SLOTS = 7,
+    parameter int unsigned ROWS = 8,
+    parameter bit HAS_FUNCTIONS = 1'b1,
+    parameter bit HAS_DIVIDER = 1'b1,
+    localparam int unsigned SCALAR_BITS = kiln_vector_pkg::SCALARS * 32
+) (
+    input  logic clock,
+    input  logic reset,
+    input  logic stage_write_valid,
+    input  kiln_systolic_pkg::stage_write_t stage_write,
+    input  logic advance,
+    input  logic in_valid,
+    input  kiln_vector_pkg::word_tag_t in_tag,  // stages, exit: how many scalar stages
+    input  logic in_maximum,  // else the sum
+    input  logic in_first,
+    input  logic in_last,
+    input  logic [LANES-1:0] in_lanes,  // those that are on
+    input  logic [LANES*32-1:0] in_value,
+    output logic [ROWS*SCALAR_BITS-1:0] scalars  // of row 0 lowest, of a row s0 lowest
+);
+  localparam int unsigned LEVELS = $clog2(LANES);
+  localparam int unsigned LEAVES = 2 ** LEVELS;
+
+  // ---- Lane partials.
+  logic partial_valid, maximum;
+  kiln_vector_pkg::word_tag_t partial_tag;
+  logic [LANES*32-1:0] partials;
+  logic [31:0] neutral;
+  assign neutral = in_maximum ? kiln_vector_pkg::FP32_MINUS_INFINITY : '0;
+  for (genvar lane = 0; lane < LANES; lane++) begin : g_partial
+    logic [31:0] joined, former;
+    assign former = in_first ? neutral : partials[lane*32+:32];
+    kiln_vector_join join_partial (
+        .enable(in_valid && in_lanes[lane]),
+        .maximum(in_maximum),
+        .a(former),
+        .b(in_value[lane*32+:32]),
+        .result(joined)
+    );
+    always_ff @(posedge clock) begin
+      if (advance && in_valid) partials[lane*32+:32] <= in_lanes[lane] ? joined : former;
+    end
+  end
+  always_ff @(posedge clock) begin
+    if (reset) partial_valid <= 1'b0;
+    else if (advance) partial_valid <= in_valid && in_last;
+    if (advance && in_valid && in_last) begin
+      partial_tag <= in_tag;
+      maximum     <= in_maximum;
+    end
+  end
+
+  // ---- The tree, level by level from the leaves. A pass has one reduction, and what follows comes behind the pass's gap: `maximum` stands.
+  localparam int unsigned TAG = kiln_vector_pkg::WORD_TAG_BITS;
+  logic [LEVELS:0] level_valids;
+  logic [(LEVELS+1)*TAG-1:0] level_tags;
+  logic [(2*LEAVES-1)*32-1:0] nodes;  // those of a level behind those of the one below
+  assign level_valids[0]     = partial_valid;
+  assign level_tags[0+:TAG]  = partial_tag;
+  for (genvar i = 0; i < LEAVES; i++) begin : g_leaf
+    if (i < LANES) begin : g_lane
+      assign nodes[i*32+:32] = partials[i*32+:32];
+    end else begin : g_missing
+      assign nodes[i*32+:32] = maximum ? kiln_vector_pkg::FP32_MINUS_INFINITY : '0;
+    end
+  end
+  for (genvar level = 1; level <= LEVELS; level++) begin : g_level
+    localparam int unsigned NODES = LEAVES >> level;
+    localparam int unsigned FROM = 2 * LEAVES - 4 * NODES;  // first node of the level below
+    logic [NODES*32-1:0] joined;
+    logic [kiln_vector_pkg::SAVED*NODES*32-1:0] unused_saved;
+    logic [kiln_systolic_pkg::MAX_OPERANDS*NODES*32-1:0] unused_operands;
+    for (genvar i = 0; i < NODES; i++) begin : g_node
+      kiln_vector_join join_nodes (
+          .enable(level_valids[level-1]),
+          .maximum,
+          .a(nodes[(FROM+i)*32+:32]),
+          .b(nodes[(FROM+i+NODES)*32+:32]),
+          .result(joined[i*32+:32])
+      );
+    end
+    kiln_vector_registers #(
+        .LANES(NODES),
+        .LATENCY(LATENCY)
+    ) registers (
+        .clock,
+        .reset,
+        .advance,
+        .in_valid(level_valids[level-1]),
+        .in_tag(level_tags[(level-1)*TAG+:TAG]),
+        .in_value(joined),
+        .in_saved('0),
+        .in_operands('0),
+        .out_valid(level_valids[level]),
+        .out_tag(level_tags[level*TAG+:TAG]),
+        .out_value(nodes[(FROM+2*NODES)*32+:NODES*32]),
+        .out_saved(unused_saved),
+        .out_operands(unused_operands)
+    );
+  end
+
+  // ---- Scalar stages: the stages of one lane. Link i stands behind i of them.
+  logic [SCALAR_STAGES:0] valids, exits, leaving;
+  logic [(SCALAR_STAGES+1)*TAG-1:0] tags;
+  logic [(SCALAR_STAGES+1)*32-1:0] values;
+  assign valids[0]      = level_valids[LEVELS];
+  assign tags[0+:TAG]   = level_tags[LEVELS*TAG+:TAG];
+  assign values[0+:32]  = nodes[(2*LEAVES-2)*32+:32];
+  for (genvar i = 0; i <= SCALAR_STAGES; i++) begin : g_link
+    assign exits[i]   = tags[i*TAG+kiln_vector_pkg::TAG_EXIT+:4] == 4'(i);
+    assign leaving[i] = valids[i] && exits[i];
+  end
+  for (genvar i = 1; i <= SCALAR_STAGES; i++) begin : g_stage
+    logic [kiln_vector_pkg::SAVED*32-1:0] unused_saved;
+    logic [kiln_systolic_pkg::MAX_OPERANDS*32-1:0] unused_operands;
+    kiln_vector_stage #(
+        .LANES(1),
+        .LATENCY(LATENCY),
+        .STAGE(i - 1),
+        .SCALAR(1'b1),
+        .SLOTS(SLOTS),
+        .ROWS(ROWS),
+        .HAS_FUNCTIONS(HAS_FUNCTIONS),
+        .HAS_DIVIDER(HAS_DIVIDER)
+    ) compute (
+        .clock,
+        .reset,
+        .stage_write_valid,
+        .stage_write,
+        .advance,
+        .scalars,
+        .in_valid(valids[i-1] && !exits[i-1]),
+        .in_tag(tags[(i-1)*TAG+:TAG]),
+        .in_value(values[(i-1)*32+:32]),
+        .in_saved('0),
+        .in_operands('0),
+        .out_valid(valids[i]),
+        .out_tag(tags[i*TAG+:TAG]),
+        .out_value(values[i*32+:32]),
+        .out_saved(unused_saved),
+        .out_operands(unused_operands)
+    );
+  end
+
+  // ---- The scalars. Rows of one pass leave behind the same stage, one a cycle at most.
+  kiln_vector_pkg::word_tag_t leaving_tag;
+  logic [31:0] scalar;
+  always_comb begin
+    scalar      = '0;
+    leaving_tag = '0;
+    for (int i = 0; i <= SCALAR_STAGES; i++) begin
+      if (leaving[i]) begin
+        scalar      = values[i*32+:32];
+        leaving_tag = tags[i*TAG+:TAG];
+      end
+    end
+  end
+  wire unused_leaving = &{1'b0, leaving_tag};
+  for (genvar r = 0; r < ROWS; r++) begin : g_row
+    for (genvar s = 0; s < kiln_vector_pkg::SCALARS; s++) begin : g_scalar
+      always_ff @(posedge clock) begin
+        if (advance && leaving != '0 && leaving_tag.row == kiln_vector_pkg::ROW_BITS'(r) && leaving_tag.into == 2'(s)) begin
+          scalars[r*SCALAR_BITS+s*32+:32] <= scalar;
+        end
+      end
+    end
+  end
+endmodule

@@ -1,0 +1,93 @@
+// One stage's operation on one lane: result = op(value, a, b), fp32, as isa.h's StageOp says. One multiply-add does sums, differences and
+// products; splines and the divider are there where the parameters say so.
+//   time     combinational
+//   enable   0: the result is nobody's business, and nothing toggles
+//   C++ twin kiln::systolic::ApplyStage (targets/systolic/arithmetic.h)
+module kiln_vector_alu #(
+    parameter bit HAS_FUNCTIONS = 1'b1,  // nonlinear functions, reciprocal, reciprocal square root
+    parameter bit HAS_DIVIDER = 1'b1
+) (
+    input  logic        enable,
+    input  logic [ 3:0] op,     // kiln_systolic_pkg::stage_op_t
+    input  logic [ 3:0] kind,   // kiln_systolic_pkg::function_t, of STAGE_FUNCTION
+    input  logic [31:0] value,
+    input  logic [31:0] a,
+    input  logic [31:0] b,
+    output logic [31:0] result
+);
+  logic [31:0] approximation;
+  if (HAS_FUNCTIONS) begin : g_functions
+    logic [3:0] select;  // of kiln_spline; 15: nothing
+    always_comb begin
+      select = '1;
+      if (enable && op == kiln_systolic_pkg::STAGE_FUNCTION) select = kind;
+      if (enable && op == kiln_systolic_pkg::STAGE_RECIPROCAL) select = 4'(kiln_spline_pkg::RECIPROCAL);
+      if (enable && op == kiln_systolic_pkg::STAGE_RECIPROCAL_SQUARE_ROOT) begin
+        select = 4'(kiln_spline_pkg::RECIPROCAL_SQUARE_ROOT);
+      end
+    end
+    kiln_spline approximate (
+        .select,
+        .x(value),
+        .result(approximation)
+    );
+  end else begin : g_no_functions
+    wire unused_kind = &{1'b0, kind};
+    assign approximation = kiln_fp32_pkg::NAN;
+  end
+
+  // Of the multiply-add: value * factor + addend.
+  logic multiplies;
+  logic [31:0] factor, addend;
+  always_comb begin
+    multiplies = enable;
+    factor     = kiln_vector_pkg::FP32_ONE;
+    addend     = a;
+    case (op)
+      kiln_systolic_pkg::STAGE_ADD: ;
+      kiln_systolic_pkg::STAGE_SUBTRACT: addend = {!a[31], a[30:0]};
+      kiln_systolic_pkg::STAGE_REVERSE_SUBTRACT: factor = kiln_vector_pkg::FP32_MINUS_ONE;
+      kiln_systolic_pkg::STAGE_MULTIPLY, kiln_systolic_pkg::STAGE_SELECT_NEGATIVE: begin
+        factor = a;
+        addend = kiln_vector_pkg::FP32_MINUS_ZERO;
+      end
+      kiln_systolic_pkg::STAGE_FMA: begin
+        factor = a;
+        addend = b;
+      end
+      kiln_systolic_pkg::STAGE_SQUARE: begin
+        factor = value;
+        addend = kiln_vector_pkg::FP32_MINUS_ZERO;
+      end
+      default: multiplies = 1'b0;
+    endcase
+  end
+
+  logic [31:0] sum, quotient;
+  always_comb begin
+    sum = '0;
+    if (multiplies) sum = kiln_fp32_pkg::multiply_add(value, factor, addend);
+  end
+  always_comb begin
+    quotient = kiln_fp32_pkg::NAN;
+    if (HAS_DIVIDER && enable && op == kiln_systolic_pkg::STAGE_DIVIDE) quotient = kiln_fp32_pkg::divide(value, a);
+  end
+
+  always_comb begin
+    result = '0;
+    if (enable) begin
+      case (op)
+        kiln_systolic_pkg::STAGE_MAX: result = kiln_fp32_pkg::maximum(value, a);
+        kiln_systolic_pkg::STAGE_MIN: result = kiln_fp32_pkg::minimum(value, a);
+        kiln_systolic_pkg::STAGE_ABSOLUTE: result = {1'b0, value[30:0]};
+        kiln_systolic_pkg::STAGE_SAVE0, kiln_systolic_pkg::STAGE_SAVE1: result = value;
+        kiln_systolic_pkg::STAGE_FUNCTION,
+        kiln_systolic_pkg::STAGE_RECIPROCAL,
+        kiln_systolic_pkg::STAGE_RECIPROCAL_SQUARE_ROOT: result = approximation;
+        kiln_systolic_pkg::STAGE_SELECT_NEGATIVE: result = kiln_fp32_pkg::greater('0, value) ? sum : value;
+        kiln_systolic_pkg::STAGE_DIVIDE: result = quotient;
+        default: result = sum;
+      endcase
+    end
+  end
+endmodule

@@ -1,0 +1,102 @@
+// The queue between operand fetch and lanes, and the rule by which words leave it: a word enters the lanes when all it reads is there, the
+// word before has had as many cycles as its slot had, and the lanes advance (docs/systolic.md, "Slots").
+//   slot_begin   a word comes in, with what it is (slot_word) and whether it reads operands; room says that one fits
+//   slot_end     its slot has ended; slot_cycles is its length
+//   complete     the operands of the word at complete_place are on their way into the operand buffer (usable two cycles later)
+//   issue        a word enters the lanes in this cycle: in the cycle of its slot_begin when it reads nothing and none is before it
+//   word_end     the last cycle of the time that the word that is in its turn has had; issue_last_of_block says whether it was its block's last
+module kiln_vector_issue #(
+    parameter int unsigned WORDS = 32,  // words in the queue
+    localparam int unsigned PLACE_BITS = kiln_vector_pkg::PLACE_BITS
+) (
+    input  logic clock,
+    input  logic reset,
+    input  logic advance,
+    output logic room,
+    output logic [PLACE_BITS-1:0] slot_place,  // where the next word will be
+    input  logic slot_begin,
+    input  kiln_vector_pkg::word_t slot_word,
+    input  logic slot_reads,
+    input  logic slot_end,
+    input  logic [31:0] slot_cycles,
+    input  logic complete,
+    input  logic [PLACE_BITS-1:0] complete_place,
+    input  logic nothing,  // likewise: the word at nothing_place reads nothing after all
+    input  logic [PLACE_BITS-1:0] nothing_place,
+    output logic issue,
+    output kiln_vector_pkg::word_t issue_word,
+    output logic [PLACE_BITS-1:0] issue_place,
+    output logic word_end,
+    output logic block_end  // word_end of a block's last word
+);
+  localparam int unsigned INDEX_BITS = WORDS > 1 ? $clog2(WORDS) : 1;
+  localparam int unsigned COUNT_BITS = $clog2(WORDS + 1);
+  localparam logic [INDEX_BITS-1:0] LAST = INDEX_BITS'(WORDS - 1);
+
+  if (WORDS > 2 ** PLACE_BITS) begin : g_check
+    $error("kiln_vector_issue: at most 256 words");
+  end
+
+  logic [kiln_vector_pkg::WORD_T_BITS-1:0] words[WORDS];
+  logic [WORDS-1:0] ready;  // words that have their operands
+  logic [INDEX_BITS-1:0] head, tail;
+  logic [COUNT_BITS-1:0] count;
+  logic present;  // a word is in the queue
+  wire unused_places = &{1'b0, complete_place, nothing_place};  // their upper bits
+  assign present     = count != '0;
+  assign room        = count != COUNT_BITS'(WORDS - 1);  // the word that was issued last may still be read there
+  assign slot_place  = PLACE_BITS'(tail);
+  assign issue_place = PLACE_BITS'(head);
+  assign issue_word  = present ? words[head] : slot_word;
+
+  always_ff @(posedge clock) begin
+    if (slot_begin) words[tail] <= slot_word;
+    if (slot_begin) ready[tail] <= !slot_reads;
+    if (complete) ready[INDEX_BITS'(complete_place)] <= 1'b1;
+    if (nothing) ready[INDEX_BITS'(nothing_place)] <= 1'b1;
+    if (reset) begin
+      head  <= '0;
+      tail  <= '0;
+      count <= '0;
+    end else begin
+      if (slot_begin) tail <= tail == LAST ? '0 : tail + 1'b1;
+      if (issue) head <= head == LAST ? '0 : head + 1'b1;
+      count <= count + COUNT_BITS'(slot_begin) - COUNT_BITS'(issue);
+    end
+  end
+
+  // ---- Turns. `free`: the word before has had its time.
+  logic free, length_known, last_of_block, last_of_block_now, lengths_valid, unused_ready;
+  logic [31:0] since, since_now, length, lengths_data;
+  assign issue             = free && advance && (present ? ready[head] : slot_begin && !slot_reads);
+  assign since_now         = issue ? 32'd1 : since + 1'b1;
+  assign last_of_block_now = issue ? issue_word.last_of_block : last_of_block;
+  assign length_known      = lengths_valid || slot_end;
+  assign length            = lengths_valid ? lengths_data : slot_cycles;
+  assign word_end          = (issue || !free) && length_known && since_now >= length;
+  assign block_end         = word_end && last_of_block_now;
+
+  always_ff @(posedge clock) begin
+    if (reset) free <= 1'b1;
+    else if (issue || !free) free <= word_end;
+    if (issue || !free) since <= since_now;
+    if (issue) last_of_block <= issue_word.last_of_block;
+  end
+
+  // Lengths of slots that have ended, of words whose turn has not: one more than the words in the queue.
+  logic [$clog2(WORDS+3)-1:0] unused_count;
+  kiln_fifo #(
+      .WIDTH(32),
+      .DEPTH(WORDS + 2)
+  ) lengths (
+      .clock,
+      .reset,
+      .in_valid(slot_end && !(word_end && !lengths_valid)),
+      .in_ready(unused_ready),
+      .in_data(slot_cycles),
+      .out_valid(lengths_valid),
+      .out_ready(word_end),
+      .out_data(lengths_data),
+      .count(unused_count)
+  );
+endmodule

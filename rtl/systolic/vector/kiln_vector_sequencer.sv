@@ -1,0 +1,329 @@
+// Lists the words of vector instructions and of drains in their order, and says what each is. One word stands at the outputs until `step`.
+//
+//   vector instruction   for group of rows, for pass, for row of the group, for word of the row
+//   drain of a block     for column tile, for row of pixels, for pixel
+//   blocks               for batch; for tile, for block or for block, for tile, as the instruction's order says
+//
+//   time      the outputs of a word are functions of registers and the command, in the cycle after the step to it, and of an instruction's
+//             first word in the cycle in which the command is there. So are those of a block's first word.
+//   step      ends a word; with `word_last_of_block` the outputs are those of the next block's first word from the next cycle on, and
+//             with `word_last_of_instruction` everything is as before the first word.
+module kiln_vector_sequencer #(
+    parameter int unsigned LANES = 4,
+    parameter int unsigned ACCUMULATION_ADDRESS_BITS = 10,
+    localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,
+    localparam int unsigned COUNT_BITS = kiln_systolic_pkg::COUNT_BITS,
+    localparam int unsigned LANE_BITS = $clog2(LANES + 1)  // of a number of lanes
+) (
+    input  logic clock,
+    input  logic reset,
+    input  kiln_systolic_pkg::vector_command_t command,
+    input  logic step,
+    // Of the current word.
+    output logic [1:0] word_pass,
+    output logic [2:0] word_reads,  // operands
+    output logic word_to_memory,
+    output logic [15:0] word_gap,  // 0 but behind the last word of a pass of a group
+    output logic [kiln_vector_pkg::ROW_BITS-1:0] word_row,  // in its group
+    output logic [LANE_BITS-1:0] word_lanes,  // valid ones
+    output logic word_first_of_row,
+    output logic word_last_of_row,
+    output logic word_last_of_block,  // a vector instruction is one block
+    output logic word_last_of_instruction,
+    output logic [COUNT_BITS-1:0] word_row_place,  // in the row buffer
+    output logic [ACCUMULATION_ADDRESS_BITS-1:0] word_accumulator,  // in its bank
+    output logic [COUNT_BITS-1:0] word_column,  // column tile of the block
+    output logic [ADDRESS_BITS-1:0] operand0_address,  // with a window: without what the place of the window adds
+    output logic [ADDRESS_BITS-1:0] operand1_address,
+    output logic [ADDRESS_BITS-1:0] operand2_address,
+    output logic [ADDRESS_BITS-1:0] target_address,
+    output logic signed [31:0] window_y,  // of the window's first place
+    output logic signed [31:0] window_x,
+    output logic [ADDRESS_BITS-1:0] window_row_offset,
+    output logic [ADDRESS_BITS-1:0] window_column_offset,
+    // Of the current block of a drain.
+    output logic block_takes_parameters,
+    output logic block_releases_parameters
+);
+  logic drain;
+  assign drain = command.header.opcode != kiln_systolic_pkg::OPCODE_VECTOR;
+
+  logic fresh;  // the first word of an instruction
+  always_ff @(posedge clock) begin
+    if (reset) fresh <= 1'b1;
+    else if (step) fresh <= word_last_of_instruction;
+  end
+
+  // ---- Rows and words of a vector instruction.
+  logic [COUNT_BITS-1:0] index0, index1, index2, index3;  // of the outer loops
+  logic [COUNT_BITS-1:0] mark0, mark1, mark2, mark3;  // the same of the group's first row
+  logic [COUNT_BITS-1:0] word, row_place;
+  logic [kiln_vector_pkg::ROW_BITS-1:0] row;
+  logic [1:0] pass;
+  logic last0, last1, last2, last3, last_word, last_row, last_pass, ends_group;
+  logic [1:0] row_level;
+
+  assign last0     = index0 + 1'b1 == command.loops.outer0;
+  assign last1     = index1 + 1'b1 == command.loops.outer1;
+  assign last2     = index2 + 1'b1 == command.loops.outer2;
+  assign last3     = index3 + 1'b1 == command.loops.outer3;
+  assign last_word = word + 1'b1 == command.loops.words;
+  assign last_row  = last0 && last1 && last2 && last3;
+  assign last_pass = 3'(pass) + 1'b1 == command.header.passes;
+  assign ends_group = last_row || 16'(row) + 1'b1 == command.loops.rows_in_flight;
+  assign row_level = !last3 ? 2'd3 : !last2 ? 2'd2 : !last1 ? 2'd1 : 2'd0;
+
+  // ---- Pixels, column tiles and blocks of a drain.
+  logic [COUNT_BITS-1:0] pixel_y, pixel_x, column;
+  logic [COUNT_BITS-1:0] tile_y, tile_x, block, batch;
+  logic [ACCUMULATION_ADDRESS_BITS-1:0] accumulator, accumulator_row, accumulator_column;
+  logic last_batch, last_tile_y, last_tile_x, last_block, last_pixel_y, last_pixel_x, last_column, last_tile;
+  logic [1:0] block_level;
+  logic weight_outer, one_block;
+
+  assign weight_outer = command.tiling.order == kiln_systolic_pkg::ORDER_WEIGHT_OUTER;
+  assign one_block    = command.tiling.blocks == COUNT_BITS'(1);
+  assign last_batch   = batch + 1'b1 == command.tiling.batch;
+  assign last_tile_y  = tile_y + 1'b1 == command.tiling.tiles_y;
+  assign last_tile_x  = tile_x + 1'b1 == command.tiling.tiles_x;
+  assign last_block   = block + 1'b1 == command.tiling.blocks;
+  assign last_tile    = last_tile_y && last_tile_x;
+  assign last_pixel_y = pixel_y + 1'b1 == (last_tile_y ? command.tiling.last_tile_height : command.tiling.tile_height);
+  assign last_pixel_x = pixel_x + 1'b1 == (last_tile_x ? command.tiling.last_tile_width : command.tiling.tile_width);
+  assign last_column  = column + 1'b1 == (last_block ? command.tiling.last_block_columns : command.tiling.columns_per_block);
+  always_comb begin
+    if (weight_outer) begin
+      block_level = !last_tile_x ? kiln_vector_pkg::LEVEL_TILE : !last_tile_y ? kiln_vector_pkg::LEVEL_TILE_ROW :
+          !last_block ? kiln_vector_pkg::LEVEL_BLOCK : kiln_vector_pkg::LEVEL_BATCH;
+    end else begin
+      block_level = !last_block ? kiln_vector_pkg::LEVEL_BLOCK : !last_tile_x ? kiln_vector_pkg::LEVEL_TILE :
+          !last_tile_y ? kiln_vector_pkg::LEVEL_TILE_ROW : kiln_vector_pkg::LEVEL_BATCH;
+    end
+  end
+
+  // Parameters stay while the block stays, and the batch where batches have their own.
+  logic next_parameters, keep_parameters;
+  assign next_parameters = (last_batch && last_tile && last_block) ||
+      (!one_block && (!weight_outer || last_tile)) ||
+      (command.tiling.parameters_by_batch && last_tile && last_block);
+  assign block_takes_parameters    = fresh_block || !keep_parameters;
+  assign block_releases_parameters = next_parameters;
+  logic fresh_block;  // the instruction's first block
+  always_ff @(posedge clock) begin
+    if (reset) fresh_block <= 1'b1;
+    else if (step && word_last_of_block) fresh_block <= word_last_of_instruction;
+    if (step && word_last_of_block) keep_parameters <= !next_parameters;
+  end
+
+  // ---- The current word.
+  kiln_systolic_pkg::pass_t command_pass;  // the current one
+  always_comb begin
+    command_pass = command.pass0;
+    if (pass == 2'd1) command_pass = command.pass1;
+    if (pass == 2'd2) command_pass = command.pass2;
+    if (pass == 2'd3) command_pass = command.pass3;
+  end
+  assign word_pass                = pass;
+  assign word_reads               = command_pass.reads;
+  assign word_to_memory           = command_pass.to_memory;
+  assign word_gap                 = !drain && last_word && ends_group ? command_pass.gap : '0;
+  assign word_row                 = row;
+  assign word_row_place           = row_place;
+  assign word_accumulator         = accumulator;
+  assign word_column              = column;
+  assign word_first_of_row        = drain || word == '0;
+  assign word_last_of_row         = drain || last_word;
+  assign word_last_of_block       = drain ? last_column && last_pixel_y && last_pixel_x : last_word && last_row && last_pass;
+  assign word_last_of_instruction = word_last_of_block && (!drain || (last_batch && last_tile && last_block));
+  always_comb begin
+    word_lanes = LANE_BITS'(LANES);
+    if (drain && last_block && last_column) word_lanes = LANE_BITS'(command.tiling.last_tile_columns);
+    if (!drain && last_word) word_lanes = LANE_BITS'(command.loops.last_lanes);
+  end
+
+  // ---- The step to the next word.
+  logic [2:0] kind;
+  logic [1:0] level;
+  always_comb begin
+    level = row_level;
+    if (drain) begin
+      level = block_level;
+      kind  = !last_pixel_x ? kiln_vector_pkg::STEP_PIXEL : !last_pixel_y ? kiln_vector_pkg::STEP_PIXEL_ROW :
+          !last_column ? kiln_vector_pkg::STEP_COLUMN : kiln_vector_pkg::STEP_BLOCK;
+    end else begin
+      kind = !last_word ? kiln_vector_pkg::STEP_WORD : !ends_group ? kiln_vector_pkg::STEP_ROW :
+          !last_pass ? kiln_vector_pkg::STEP_PASS : kiln_vector_pkg::STEP_GROUP;
+    end
+  end
+
+  always_ff @(posedge clock) begin
+    if (reset || (step && word_last_of_instruction)) begin
+      index0             <= '0;
+      index1             <= '0;
+      index2             <= '0;
+      index3             <= '0;
+      mark0              <= '0;
+      mark1              <= '0;
+      mark2              <= '0;
+      mark3              <= '0;
+      word               <= '0;
+      row_place          <= '0;
+      row                <= '0;
+      pass               <= '0;
+      pixel_y            <= '0;
+      pixel_x            <= '0;
+      column             <= '0;
+      tile_y             <= '0;
+      tile_x             <= '0;
+      block              <= '0;
+      batch              <= '0;
+      accumulator        <= '0;
+      accumulator_row    <= '0;
+      accumulator_column <= '0;
+    end else if (step) begin
+      case (kind)
+        kiln_vector_pkg::STEP_WORD: begin
+          word      <= word + 1'b1;
+          row_place <= row_place + 1'b1;
+        end
+        kiln_vector_pkg::STEP_ROW, kiln_vector_pkg::STEP_GROUP: begin
+          word      <= '0;
+          row_place <= kind == kiln_vector_pkg::STEP_ROW ? row_place + 1'b1 : '0;
+          row       <= kind == kiln_vector_pkg::STEP_ROW ? row + 1'b1 : '0;
+          index3    <= last3 ? '0 : index3 + 1'b1;
+          if (last3) index2 <= last2 ? '0 : index2 + 1'b1;
+          if (last3 && last2) index1 <= last1 ? '0 : index1 + 1'b1;
+          if (last3 && last2 && last1) index0 <= index0 + 1'b1;
+          if (kind == kiln_vector_pkg::STEP_GROUP) begin
+            pass  <= '0;
+            mark3 <= last3 ? '0 : index3 + 1'b1;
+            mark2 <= !last3 ? index2 : last2 ? '0 : index2 + 1'b1;
+            mark1 <= !(last3 && last2) ? index1 : last1 ? '0 : index1 + 1'b1;
+            mark0 <= last3 && last2 && last1 ? index0 + 1'b1 : index0;
+          end
+        end
+        kiln_vector_pkg::STEP_PASS: begin
+          word      <= '0;
+          row_place <= '0;
+          row       <= '0;
+          pass      <= pass + 1'b1;
+          index0    <= mark0;
+          index1    <= mark1;
+          index2    <= mark2;
+          index3    <= mark3;
+        end
+        kiln_vector_pkg::STEP_PIXEL: begin
+          pixel_x     <= pixel_x + 1'b1;
+          accumulator <= accumulator + 1'b1;
+        end
+        kiln_vector_pkg::STEP_PIXEL_ROW: begin
+          pixel_x         <= '0;
+          pixel_y         <= pixel_y + 1'b1;
+          accumulator     <= accumulator_row + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_width);
+          accumulator_row <= accumulator_row + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_width);
+        end
+        kiln_vector_pkg::STEP_COLUMN: begin
+          pixel_x            <= '0;
+          pixel_y            <= '0;
+          column             <= column + 1'b1;
+          accumulator        <= accumulator_column + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_pixels);
+          accumulator_row    <= accumulator_column + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_pixels);
+          accumulator_column <= accumulator_column + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_pixels);
+        end
+        default: begin
+          pixel_x            <= '0;
+          pixel_y            <= '0;
+          column             <= '0;
+          accumulator        <= '0;
+          accumulator_row    <= '0;
+          accumulator_column <= '0;
+          if (weight_outer) begin
+            tile_x <= last_tile_x ? '0 : tile_x + 1'b1;
+            if (last_tile_x) tile_y <= last_tile_y ? '0 : tile_y + 1'b1;
+            if (last_tile) block <= last_block ? '0 : block + 1'b1;
+          end else begin
+            block <= last_block ? '0 : block + 1'b1;
+            if (last_block) tile_x <= last_tile_x ? '0 : tile_x + 1'b1;
+            if (last_block && last_tile_x) tile_y <= last_tile_y ? '0 : tile_y + 1'b1;
+          end
+          if (last_block && last_tile) batch <= batch + 1'b1;
+        end
+      endcase
+    end
+  end
+
+  // ---- Addresses. What the walk over a block yields is kept where the order of work comes back to it: the tile to the right from the first
+  // block of the tile, the tile row below from the first tile of a row, the next block from the first tile.
+  logic first_of_tile, first_row, first_column, keep_tile, keep_row, keep_block;
+  assign first_of_tile = weight_outer || block == '0;
+  assign first_row     = pixel_y == '0;
+  assign first_column  = column == '0;
+  assign keep_tile     = drain && last_pixel_x && first_row && first_column && first_of_tile;
+  assign keep_row      = drain && last_pixel_x && last_pixel_y && first_column && first_of_tile && tile_x == '0;
+  assign keep_block    = drain && word_last_of_block && (!weight_outer || (tile_x == '0 && tile_y == '0));
+
+  kiln_vector_address operand0 (
+      .clock,
+      .command_stream(command.operand0),
+      .windowed(command.header.window),
+      .fresh,
+      .step,
+      .kind,
+      .level,
+      .keep_tile,
+      .keep_row,
+      .keep_block,
+      .address(operand0_address)
+  );
+  kiln_vector_address operand1 (
+      .clock,
+      .command_stream(command.operand1),
+      .windowed(1'b0),
+      .fresh,
+      .step,
+      .kind,
+      .level,
+      .keep_tile,
+      .keep_row,
+      .keep_block,
+      .address(operand1_address)
+  );
+  kiln_vector_address operand2 (
+      .clock,
+      .command_stream(command.operand2),
+      .windowed(1'b0),
+      .fresh,
+      .step,
+      .kind,
+      .level,
+      .keep_tile,
+      .keep_row,
+      .keep_block,
+      .address(operand2_address)
+  );
+  kiln_vector_address target (
+      .clock,
+      .command_stream(command.target),
+      .windowed(1'b0),
+      .fresh,
+      .step,
+      .kind,
+      .level,
+      .keep_tile,
+      .keep_row,
+      .keep_block,
+      .address(target_address)
+  );
+  kiln_window_origin window (
+      .clock,
+      .command_window(command.window),
+      .fresh,
+      .step,
+      .kind,
+      .level,
+      .y(window_y),
+      .x(window_x),
+      .row_offset(window_row_offset),
+      .column_offset(window_column_offset)
+  );
+endmodule

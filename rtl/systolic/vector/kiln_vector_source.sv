@@ -1,0 +1,81 @@
+// The front of the lanes: what a word begins as.
+//   SOURCE_ACCUMULATOR  fma(fp32(accumulator + offset), scale, bias), the channel's parameters; float accumulators come without offset
+//   SOURCE_OPERAND0     the operand, of an average window times `factor`
+//   SOURCE_ROW_BUFFER   what an earlier pass kept
+//   SOURCE_CONSTANT     the constant
+//   time      inputs in a cycle with `advance`, outputs LATENCY such cycles later; one word a cycle
+//   C++ twin  kiln::systolic::AccumulatorToValue (targets/systolic/arithmetic.h)
+module kiln_vector_source #(
+    parameter int unsigned LANES = 4,
+    parameter int unsigned LATENCY = 1,
+    parameter int unsigned ACCUMULATION_BITS = 32,
+    parameter bit ACCUMULATION_IS_INTEGER = 1'b1
+) (
+    input  logic clock,
+    input  logic reset,
+    input  logic advance,
+    input  logic in_valid,
+    input  kiln_vector_pkg::word_tag_t in_tag,
+    input  logic [1:0] source,  // kiln_systolic_pkg::source_t
+    input  logic [LANES*ACCUMULATION_BITS-1:0] accumulators,
+    input  logic [LANES*32-1:0] offsets,  // int32
+    input  logic [LANES*32-1:0] scales,
+    input  logic [LANES*32-1:0] biases,
+    input  logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*32-1:0] in_operands,
+    input  logic averages,
+    input  logic [31:0] factor,
+    input  logic [LANES*32-1:0] row_word,
+    input  logic [31:0] constant,
+    output logic out_valid,
+    output kiln_vector_pkg::word_tag_t out_tag,
+    output logic [LANES*32-1:0] out_value,
+    output logic [kiln_vector_pkg::SAVED*LANES*32-1:0] out_saved,
+    output logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*32-1:0] out_operands
+);
+  logic from_accumulator, multiplies;
+  assign from_accumulator = in_valid && source == kiln_systolic_pkg::SOURCE_ACCUMULATOR;
+  assign multiplies = from_accumulator || (in_valid && source == kiln_systolic_pkg::SOURCE_OPERAND0 && averages);
+
+  logic [LANES*32-1:0] value;
+  for (genvar lane = 0; lane < LANES; lane++) begin : g_lane
+    logic [31:0] sum;  // of accumulator and offset
+    if (ACCUMULATION_IS_INTEGER) begin : g_integer
+      logic [31:0] accumulator;
+      assign accumulator = 32'(signed'(accumulators[lane*ACCUMULATION_BITS+:ACCUMULATION_BITS]));
+      assign sum = accumulator + offsets[lane*32+:32];
+    end else begin : g_real
+      $error("kiln_vector_source: integer accumulators only");
+    end
+    always_comb begin
+      value[lane*32+:32] = in_operands[lane*32+:32];
+      if (from_accumulator) begin
+        value[lane*32+:32] = kiln_fp32_pkg::multiply_add(kiln_fp32_pkg::from_int32(sum), scales[lane*32+:32], biases[lane*32+:32]);
+      end else if (multiplies) begin
+        value[lane*32+:32] = kiln_fp32_pkg::multiply(in_operands[lane*32+:32], factor);
+      end else if (source == kiln_systolic_pkg::SOURCE_ROW_BUFFER) begin
+        value[lane*32+:32] = row_word[lane*32+:32];
+      end else if (source == kiln_systolic_pkg::SOURCE_CONSTANT) begin
+        value[lane*32+:32] = constant;
+      end
+    end
+  end
+
+  kiln_vector_registers #(
+      .LANES(LANES),
+      .LATENCY(LATENCY)
+  ) registers (
+      .clock,
+      .reset,
+      .advance,
+      .in_valid,
+      .in_tag,
+      .in_value(value),
+      .in_saved('0),
+      .in_operands,
+      .out_valid,
+      .out_tag,
+      .out_value,
+      .out_saved,
+      .out_operands
+  );
+endmodule

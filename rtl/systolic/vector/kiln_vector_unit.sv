@@ -1,0 +1,678 @@
+// The vector unit of the systolic machine: drains blocks of accumulators and runs vector instructions, word by word (isa.h, "Vector
+// programs"; docs/systolic.md, "Time").
+//
+//   command ─▶ sequencer ─▶ operand fetch ─▶ issue ─▶ source ─▶ stages ─▶ quantiser ─▶ writer
+//                             │  operand port ─▶ operand buffer ─┘  │ │       row buffer, reduction (and back)
+//
+//   command       stays until the unit is through with it: command_ready is high in the last cycle of its busy time. The unit starts in the
+//                 cycle in which the command is there and nothing is waited for. stage_write comes before the command of its slot.
+//   array_done, depthwise_done   pulses: one more block can be drained, from the next cycle on
+//   parameters_ready             pulse: one more set of channel parameters can be used, from the next cycle on
+//   accumulation_released        pulse in the last cycle of a drain's busy time; parameters_released likewise, behind the last block
+//                 that uses a set. vector_done counts instructions that have been issued to the end, finished those whose last
+//                 byte is in memory and whose last word has left the lanes; both from the next cycle on, modulo 2^16.
+//   accumulation, parameters     addresses in cycle t, data from t + 1 on until the next read
+//   operands      requests go to a kiln_axi_read_port (an L of MEMORY_LATENCY with an ideal memory), words come from it
+//   writes        likewise, kiln_axi_write_port; request_tag is to come back with done
+//   time          a word that is issued in cycle X offers its first write in X + loops.depth, where depth is
+//                 (stages of the longest pass + 2) * VECTOR_STAGE_LATENCY
+// Where the program before has more stages than the next one, the next one starts that much later, so that words leave in order.
+// A writer that cannot take a word holds up all lanes.
+module kiln_vector_unit #(
+    parameter int unsigned ARRAY_COLUMNS = 4,  // lanes
+    parameter int unsigned VECTOR_STAGES = 12,
+    parameter int unsigned VECTOR_STAGE_LATENCY = 4,  // cycles
+    parameter int unsigned VECTOR_ROW_BUFFER_WORDS = 1024,
+    parameter int unsigned VECTOR_ROWS_IN_FLIGHT = 8,
+    parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,  // of a bank
+    parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,
+    parameter int unsigned OPERAND_PORT_BYTES = 16,
+    parameter int unsigned OUTPUT_PORT_BYTES = 16,
+    parameter int unsigned OPERAND_BUFFER_WORDS = 48,  // words between operand fetch and lanes; at least the memory latency and 4 more
+    parameter int unsigned SLOTS = 7,  // programs in the stage memories, kiln_systolic_pkg::vector_command_t
+    parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
+    parameter logic [VECTOR_STAGES-1:0] VECTOR_FUNCTION_STAGES = '1,  // stages with nonlinear functions and reciprocals,
+    parameter logic [VECTOR_STAGES-1:0] VECTOR_DIVIDE_STAGES = '1,  // with a divider
+    localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,
+    localparam int unsigned INDEX_BITS = kiln_systolic_pkg::INDEX_BITS,
+    localparam int unsigned COUNT_BITS = kiln_systolic_pkg::COUNT_BITS,
+    localparam int unsigned WORD = ARRAY_COLUMNS * 32,
+    localparam int unsigned BYTES_BITS = $clog2(ARRAY_COLUMNS * 4 + 1),
+    localparam int unsigned ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT),
+    localparam int unsigned ACCUMULATION_ADDRESS_BITS = ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1
+) (
+    input  logic clock,
+    input  logic reset,
+    input  logic command_valid,
+    output logic command_ready,
+    input  kiln_systolic_pkg::vector_command_t command,
+    input  logic stage_write_valid,
+    input  kiln_systolic_pkg::stage_write_t stage_write,
+    // Tokens
+    input  logic array_done,
+    input  logic depthwise_done,
+    output logic accumulation_released,
+    input  logic parameters_ready,
+    output logic parameters_released,
+    output logic [INDEX_BITS-1:0] vector_done,
+    output logic [INDEX_BITS-1:0] finished,
+    // Accumulators and channel parameters
+    output logic accumulation_enable,
+    output logic accumulation_bank,
+    output logic [ACCUMULATION_ADDRESS_BITS-1:0] accumulation_address,
+    input  logic [ARRAY_COLUMNS*ACCUMULATION_BITS-1:0] accumulation_data,
+    output logic parameter_enable,
+    output logic [COUNT_BITS-1:0] parameter_column,  // column tile of the block
+    input  logic [WORD-1:0] parameter_offsets,
+    input  logic [WORD-1:0] parameter_scales,
+    input  logic [WORD-1:0] parameter_biases,
+    // Operand port
+    output logic operand_request_valid,
+    input  logic operand_request_ready,
+    output logic [ADDRESS_BITS-1:0] operand_request_address,
+    output logic [BYTES_BITS-1:0] operand_request_bytes,
+    output kiln_vector_pkg::operand_tag_t operand_request_tag,
+    input  logic operand_word_valid,
+    input  logic [WORD-1:0] operand_word_data,
+    input  kiln_vector_pkg::operand_tag_t operand_word_tag,
+    // Output port
+    output logic write_request_valid,
+    input  logic write_request_ready,
+    output logic [ADDRESS_BITS-1:0] write_request_address,
+    output logic [BYTES_BITS-1:0] write_request_bytes,
+    output logic [WORD-1:0] write_request_data,
+    output logic write_request_tag,
+    input  logic write_done,
+    input  logic write_done_tag,
+    // For performance counters: what the unit does in this cycle
+    output logic busy,
+    output logic waits_for_instruction,  // an earlier one
+    output logic waits_for_accumulators,
+    output logic waits_for_parameters
+);
+  localparam int unsigned LANES = ARRAY_COLUMNS;
+  localparam int unsigned LATENCY = VECTOR_STAGE_LATENCY;
+  localparam int unsigned OPERANDS = kiln_systolic_pkg::MAX_OPERANDS;
+  localparam int unsigned SAVED = kiln_vector_pkg::SAVED;
+  localparam int unsigned COUNT_LANE_BITS = $clog2(LANES + 1);
+  localparam int unsigned ROWS = VECTOR_ROWS_IN_FLIGHT;
+  localparam int unsigned ROW_ADDRESS_BITS = VECTOR_ROW_BUFFER_WORDS > 1 ? $clog2(VECTOR_ROW_BUFFER_WORDS) : 1;
+  localparam int unsigned SLOT_INDEX_BITS = SLOTS > 1 ? $clog2(SLOTS) : 1;
+
+  if (kiln_vector_pkg::SLOT_BITS != kiln_systolic_pkg::SLOT_BITS || kiln_vector_pkg::ADDRESS_BITS != ADDRESS_BITS) begin : g_check
+    $error("kiln_vector_pkg and kiln_systolic_pkg differ");
+  end
+
+  logic instruction_end;
+  assign command_ready = instruction_end;
+
+  logic drain;
+  logic [3:0] longest;  // stages of the longest pass; passes that an instruction has not are 0
+  assign drain = command.header.opcode != kiln_systolic_pkg::OPCODE_VECTOR;
+  always_comb begin
+    longest = command.pass0.stages;
+    if (command.pass1.stages > longest) longest = command.pass1.stages;
+    if (command.pass2.stages > longest) longest = command.pass2.stages;
+    if (command.pass3.stages > longest) longest = command.pass3.stages;
+  end
+
+  // ---- Blocks: a vector instruction is one.
+  logic [INDEX_BITS-1:0] array_blocks, depthwise_blocks, parameter_sets;  // tokens
+  logic block_running, block_start, block_end, listed, working, advance, completion_room, takes_parameters;
+  logic block_accumulators, block_parameters, block_order, block_earlier;
+  logic [15:0] leaving;  // cycles until all words in the lanes have left
+  logic sequencer_takes_parameters, sequencer_releases_parameters;
+
+  assign block_earlier      = !drain && command.header.after_previous && finished != command.number;
+  assign block_accumulators = drain && (command.header.opcode == kiln_systolic_pkg::OPCODE_MATRIX ? array_blocks == '0 :
+                                        depthwise_blocks == '0);
+  assign takes_parameters   = drain && sequencer_takes_parameters;
+  assign block_parameters   = takes_parameters && parameter_sets == '0;
+  assign block_order        = leaving > command.loops.depth || !completion_room;
+  assign block_start = command_valid && !block_running && !block_earlier && !block_accumulators && !block_parameters && !block_order;
+  assign working            = (block_running || block_start) && !listed;
+  assign busy               = block_running || block_start;
+  assign waits_for_instruction  = command_valid && !busy && block_earlier;
+  assign waits_for_accumulators = command_valid && !busy && block_accumulators;
+  assign waits_for_parameters   = command_valid && !busy && !block_accumulators && block_parameters;
+
+  // ---- The words of the instruction.
+  logic [2:0] listed_reads;
+  logic listed_to_memory;
+  logic [15:0] listed_gap;
+  logic slot_begin, slot_end, listed_last_of_instruction, nothing, nothing_last;
+  logic [kiln_vector_pkg::PLACE_BITS-1:0] nothing_place;
+  logic [31:0] slot_cycles;
+  logic [COUNT_LANE_BITS-1:0] listed_lanes;
+  logic [ADDRESS_BITS-1:0] operand0_address, operand1_address, operand2_address, window_row_offset, window_column_offset;
+  logic signed [31:0] window_y, window_x;
+  logic [ACCUMULATION_ADDRESS_BITS-1:0] listed_accumulator;
+  logic room;
+  logic [kiln_vector_pkg::PLACE_BITS-1:0] slot_place;
+  kiln_vector_pkg::word_t listed_word;
+  assign listed_word.lanes       = kiln_vector_pkg::LANE_BITS'(listed_lanes);
+  assign listed_word.accumulator = 24'(listed_accumulator);
+
+  kiln_vector_sequencer #(
+      .LANES(LANES),
+      .ACCUMULATION_ADDRESS_BITS(ACCUMULATION_ADDRESS_BITS)
+  ) sequencer (
+      .clock,
+      .reset,
+      .command,
+      .step(slot_end),
+      .word_pass(listed_word.pass),
+      .word_reads(listed_reads),
+      .word_to_memory(listed_to_memory),
+      .word_gap(listed_gap),
+      .word_row(listed_word.row),
+      .word_lanes(listed_lanes),
+      .word_first_of_row(listed_word.first_of_row),
+      .word_last_of_row(listed_word.last_of_row),
+      .word_last_of_block(listed_word.last_of_block),
+      .word_last_of_instruction(listed_last_of_instruction),
+      .word_row_place(listed_word.row_place),
+      .word_accumulator(listed_accumulator),
+      .word_column(listed_word.column),
+      .operand0_address,
+      .operand1_address,
+      .operand2_address,
+      .target_address(listed_word.target),
+      .window_y,
+      .window_x,
+      .window_row_offset,
+      .window_column_offset,
+      .block_takes_parameters(sequencer_takes_parameters),
+      .block_releases_parameters(sequencer_releases_parameters)
+  );
+
+  kiln_operand_fetch #(
+      .LANES(LANES),
+      .OPERAND_PORT_BYTES(OPERAND_PORT_BYTES),
+      .OUTPUT_PORT_BYTES(OUTPUT_PORT_BYTES)
+  ) fetch (
+      .clock,
+      .reset,
+      .command,
+      .working,
+      .room,
+      .place(slot_place),
+      .reads(listed_reads),
+      .to_memory(listed_to_memory),
+      .gap(listed_gap),
+      .lanes(listed_lanes),
+      .operand0_address,
+      .operand1_address,
+      .operand2_address,
+      .target_address(listed_word.target),
+      .window_y,
+      .window_x,
+      .window_row_offset,
+      .window_column_offset,
+      .slot_begin,
+      .slot_end,
+      .slot_cycles,
+      .nothing,
+      .nothing_last,
+      .nothing_place,
+      .request_valid(operand_request_valid),
+      .request_ready(operand_request_ready),
+      .request_address(operand_request_address),
+      .request_bytes(operand_request_bytes),
+      .request_tag(operand_request_tag)
+  );
+
+  // ---- Into the lanes.
+  logic complete, issue, word_end;
+  logic [kiln_vector_pkg::PLACE_BITS-1:0] complete_place, issue_place;
+  kiln_vector_pkg::word_t issued;
+  kiln_vector_issue #(
+      .WORDS(OPERAND_BUFFER_WORDS)
+  ) issuer (
+      .clock,
+      .reset,
+      .advance,
+      .room,
+      .slot_place,
+      .slot_begin,
+      .slot_word(listed_word),
+      .slot_reads(listed_reads != '0),
+      .slot_end,
+      .slot_cycles,
+      .complete,
+      .complete_place,
+      .nothing(nothing && nothing_last),
+      .nothing_place,
+      .issue,
+      .issue_word(issued),
+      .issue_place,
+      .word_end,
+      .block_end
+  );
+  wire unused_issue = &{1'b0, word_end, issued};
+
+  kiln_systolic_pkg::pass_t pass;  // of the issued word
+  always_comb begin
+    pass = command.pass0;
+    if (issued.pass == 2'd1) pass = command.pass1;
+    if (issued.pass == 2'd2) pass = command.pass2;
+    if (issued.pass == 2'd3) pass = command.pass3;
+  end
+
+  wire unused_pass = &{1'b0, pass};  // the gap, what it reserves
+
+  // ---- Ends of blocks and instructions. The sequencer has gone on when a block's last word has had its time.
+  logic last_block, last_block_now, releases, releases_now;
+  assign last_block_now = slot_end && listed_word.last_of_block ? listed_last_of_instruction : last_block;
+  assign releases_now   = slot_end && listed_word.last_of_block ? sequencer_releases_parameters : releases;
+  assign instruction_end       = block_end && last_block_now;
+  assign accumulation_released = block_end && drain;
+  assign parameters_released   = block_end && drain && releases_now;
+
+  logic bank;
+  assign accumulation_bank = ACCUMULATION_BUFFER_BANKS == 1 ? 1'b0 : bank;
+  always_ff @(posedge clock) begin
+    last_block <= last_block_now;
+    releases   <= releases_now;
+    if (reset) begin
+      block_running    <= 1'b0;
+      listed           <= 1'b0;
+      bank             <= 1'b0;
+      array_blocks     <= '0;
+      depthwise_blocks <= '0;
+      parameter_sets   <= '0;
+      vector_done      <= '0;
+      leaving          <= '0;
+    end else begin
+      block_running <= busy && !block_end;
+      listed        <= (listed || (slot_end && listed_word.last_of_block)) && !block_end;
+      if (accumulation_released) bank <= !bank;
+      array_blocks <= array_blocks + INDEX_BITS'(array_done) -
+          INDEX_BITS'(block_start && command.header.opcode == kiln_systolic_pkg::OPCODE_MATRIX);
+      depthwise_blocks <= depthwise_blocks + INDEX_BITS'(depthwise_done) -
+          INDEX_BITS'(block_start && command.header.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE);
+      parameter_sets <= parameter_sets + INDEX_BITS'(parameters_ready) - INDEX_BITS'(block_start && takes_parameters);
+      if (instruction_end) vector_done <= vector_done + 1'b1;
+      if (block_end && leaving <= command.loops.depth) leaving <= command.loops.depth;
+      else if (advance && leaving != '0) leaving <= leaving - 1'b1;
+    end
+  end
+
+  // ---- What an instruction wants of its output, for words that are still in the lanes when the next one has come.
+  logic [kiln_vector_pkg::TARGET_BITS-1:0] targets[SLOTS];
+  always_ff @(posedge clock) begin
+    if (block_start) begin
+      targets[SLOT_INDEX_BITS'(command.slot)] <= {
+        command.target.element,
+        command.target.access,
+        command.target.element_stride,
+        command.target.scale,
+        command.target.zero_point,
+        command.target.low,
+        command.target.high
+      };
+    end
+  end
+
+  // ---- A cycle behind the issue: accumulators, parameters, the row buffer's word and operands are there.
+  logic raw_valid, raw_averages, raw_kept, raw_window, raw_sums, raw_divides;
+  kiln_vector_pkg::word_tag_t raw_tag;
+  logic [1:0] raw_source;
+  logic [31:0] raw_constant, raw_window_factor;
+  logic [kiln_vector_pkg::PLACE_BITS-1:0] raw_place;
+  logic [LANES*ACCUMULATION_BITS-1:0] kept_accumulators;
+  logic [WORD-1:0] row_word;
+  logic [OPERANDS*WORD-1:0] operands;
+  logic [31:0] operand_factor;
+  logic operand_empty;
+
+  assign accumulation_enable  = issue && drain;
+  assign accumulation_address = ACCUMULATION_ADDRESS_BITS'(issued.accumulator);
+  assign parameter_enable     = issue && drain;
+  assign parameter_column     = issued.column;
+
+  always_ff @(posedge clock) begin
+    if (reset) raw_valid <= 1'b0;
+    else if (advance) raw_valid <= issue;
+    // The bank may be given away, and read by the array, before lanes that are held up take its last word.
+    raw_kept <= raw_valid && !advance;
+    if (raw_valid && !advance && !raw_kept) kept_accumulators <= accumulation_data;
+    if (issue) begin
+      raw_tag.slot      <= command.slot;
+      raw_tag.pass      <= issued.pass;
+      raw_tag.into      <= pass.into;
+      raw_tag.stages    <= pass.stages;
+      raw_tag.exit      <= longest;
+      raw_tag.row       <= issued.row;
+      raw_tag.operands  <= pass.reads;
+      raw_tag.saved     <= '0;
+      raw_source        <= pass.source;
+      raw_constant      <= pass.value;
+      raw_place         <= issue_place;
+      raw_averages      <= command.header.window && command.window.average && issued.pass == '0;
+      raw_window        <= command.header.window;
+      raw_sums          <= command.window.combine == kiln_systolic_pkg::COMBINE_SUM;
+      raw_divides       <= command.window.divide_by_valid;
+      raw_window_factor <= command.window.factor;
+    end
+  end
+
+  kiln_operand_buffer #(
+      .LANES(LANES),
+      .WORDS(OPERAND_BUFFER_WORDS)
+  ) buffer (
+      .clock,
+      .reset,
+      .command,
+      .in_valid(operand_word_valid),
+      .in_data(operand_word_data),
+      .in_tag(operand_word_tag),
+      .nothing,
+      .nothing_place,
+      .complete,
+      .complete_place,
+      .read_place(raw_place),
+      .read_operands(operands),
+      .read_factor(operand_factor),
+      .read_empty(operand_empty)
+  );
+
+  // A window without a place in the image leaves what joins begin with.
+  logic source_empty;
+  logic [31:0] source_factor;
+  logic [OPERANDS*WORD-1:0] source_operands;
+  assign source_empty  = raw_window && operand_empty;
+  assign source_factor = !source_empty ? operand_factor : raw_divides ? kiln_vector_pkg::FP32_ONE : raw_window_factor;
+  assign source_operands = {
+    operands[OPERANDS*WORD-1:WORD],
+    source_empty ? {LANES{raw_sums ? 32'd0 : kiln_vector_pkg::FP32_MINUS_INFINITY}} : operands[0+:WORD]
+  };
+
+  // ---- The lanes: source and stages. Link i stands behind i stages.
+  logic [ROWS*kiln_vector_pkg::SCALARS*32-1:0] scalars;
+  localparam int unsigned TAG = kiln_vector_pkg::WORD_TAG_BITS;
+  logic [VECTOR_STAGES:0] link_valids, exits, leaves;
+  logic [(VECTOR_STAGES+1)*TAG-1:0] link_tags;
+  logic [(VECTOR_STAGES+1)*WORD-1:0] link_values;
+  logic [(VECTOR_STAGES+1)*SAVED*WORD-1:0] link_saved;
+  logic [(VECTOR_STAGES+1)*OPERANDS*WORD-1:0] link_operands;
+  kiln_vector_source #(
+      .LANES(LANES),
+      .LATENCY(LATENCY),
+      .ACCUMULATION_BITS(ACCUMULATION_BITS),
+      .ACCUMULATION_IS_INTEGER(kiln_format_pkg::kind(ACCUMULATION_FORMAT) == kiln_format_pkg::KIND_INTEGER)
+  ) begin_word (
+      .clock,
+      .reset,
+      .advance,
+      .in_valid(raw_valid),
+      .in_tag(raw_tag),
+      .source(raw_source),
+      .accumulators(raw_kept ? kept_accumulators : accumulation_data),
+      .offsets(parameter_offsets),
+      .scales(parameter_scales),
+      .biases(parameter_biases),
+      .in_operands(source_operands),
+      .averages(raw_averages),
+      .factor(source_factor),
+      .row_word,
+      .constant(raw_constant),
+      .out_valid(link_valids[0]),
+      .out_tag(link_tags[0+:TAG]),
+      .out_value(link_values[0+:WORD]),
+      .out_saved(link_saved[0+:SAVED*WORD]),
+      .out_operands(link_operands[0+:OPERANDS*WORD])
+  );
+  for (genvar i = 1; i <= VECTOR_STAGES; i++) begin : g_stage
+    kiln_vector_stage #(
+        .LANES(LANES),
+        .LATENCY(LATENCY),
+        .STAGE(i - 1),
+        .SLOTS(SLOTS),
+        .ROWS(ROWS),
+        .HAS_FUNCTIONS(VECTOR_FUNCTION_STAGES[i-1]),
+        .HAS_DIVIDER(VECTOR_DIVIDE_STAGES[i-1])
+    ) compute (
+        .clock,
+        .reset,
+        .stage_write_valid,
+        .stage_write,
+        .advance,
+        .scalars,
+        .in_valid(link_valids[i-1] && !exits[i-1]),
+        .in_tag(link_tags[(i-1)*TAG+:TAG]),
+        .in_value(link_values[(i-1)*WORD+:WORD]),
+        .in_saved(link_saved[(i-1)*SAVED*WORD+:SAVED*WORD]),
+        .in_operands(link_operands[(i-1)*OPERANDS*WORD+:OPERANDS*WORD]),
+        .out_valid(link_valids[i]),
+        .out_tag(link_tags[i*TAG+:TAG]),
+        .out_value(link_values[i*WORD+:WORD]),
+        .out_saved(link_saved[i*SAVED*WORD+:SAVED*WORD]),
+        .out_operands(link_operands[i*OPERANDS*WORD+:OPERANDS*WORD])
+    );
+  end
+  wire unused_link = &{1'b0, link_saved, link_operands};  // those of the last stage
+
+  // ---- Departure, behind the stages of the program's longest pass. Never two words at once: a program with fewer stages than the one before
+  // starts late enough.
+  for (genvar i = 0; i <= VECTOR_STAGES; i++) begin : g_link
+    assign exits[i]  = link_tags[i*TAG+kiln_vector_pkg::TAG_EXIT+:4] == 4'(i);
+    assign leaves[i] = link_valids[i] && exits[i];
+  end
+  logic exit_valid;
+  kiln_vector_pkg::word_tag_t exit_tag;
+  logic [WORD-1:0] exit_value;
+  always_comb begin
+    exit_valid = leaves != '0;
+    exit_tag   = '0;
+    exit_value = '0;
+    for (int i = 0; i <= VECTOR_STAGES; i++) begin
+      if (leaves[i]) begin
+        exit_tag   = link_tags[i*TAG+:TAG];
+        exit_value = link_values[i*WORD+:WORD];
+      end
+    end
+  end
+
+  // What was known of the word at its issue.
+  localparam int unsigned WORDS_IN_LANES = (VECTOR_STAGES + 2) * LATENCY + 1;
+  logic departure_valid, departure_ready;
+  logic [$clog2(WORDS_IN_LANES+1)-1:0] unused_departures;
+  logic [kiln_vector_pkg::DEPARTURE_BITS-1:0] issued_departure, exit_departure;
+  kiln_vector_pkg::departure_t departure;
+  assign issued_departure = {
+    issued.lanes,
+    pass.to_memory,
+    pass.to_row_buffer,
+    // A program of one pass has nobody who could look at a scalar, and no gap in which to find it.
+    command.header.passes == 3'd1 ? 2'd0 : pass.reduce,
+    pass.scalar_stages,
+    issued.first_of_row,
+    issued.last_of_row,
+    issued.row_place,
+    issued.target
+  };
+  kiln_fifo #(
+      .WIDTH(kiln_vector_pkg::DEPARTURE_BITS),
+      .DEPTH(WORDS_IN_LANES)
+  ) departures (
+      .clock,
+      .reset,
+      .in_valid(issue),
+      .in_ready(departure_ready),
+      .in_data(issued_departure),
+      .out_valid(departure_valid),
+      .out_ready(exit_valid && advance),
+      .out_data(exit_departure),
+      .count(unused_departures)
+  );
+  assign departure = exit_departure;
+  wire unused_departure = &{1'b0, departure_valid, departure_ready};
+
+  // Back on chip: the row buffer and the scalars.
+  kiln_ram_1w #(
+      .WIDTH(WORD),
+      .WORDS(VECTOR_ROW_BUFFER_WORDS)
+  ) row_buffer (
+      .clock,
+      .write_enable(exit_valid && advance && departure.to_row_buffer),
+      .write_address(ROW_ADDRESS_BITS'(departure.row_place)),
+      .write_data(exit_value),
+      .read_enable(issue && pass.source == kiln_systolic_pkg::SOURCE_ROW_BUFFER),
+      .read_address(ROW_ADDRESS_BITS'(issued.row_place)),
+      .read_data(row_word)
+  );
+
+  logic [LANES-1:0] exit_lanes;
+  kiln_vector_pkg::word_tag_t reduction_tag;
+  always_comb begin
+    for (int i = 0; i < LANES; i++) exit_lanes[i] = kiln_vector_pkg::LANE_BITS'(i) < departure.lanes;
+    reduction_tag          = exit_tag;
+    reduction_tag.stages   = departure.scalar_stages;
+    reduction_tag.exit     = departure.scalar_stages;
+    reduction_tag.saved    = '0;
+    reduction_tag.operands = '0;
+  end
+  kiln_reduction #(
+      .LANES(LANES),
+      .LATENCY(LATENCY),
+      .SCALAR_STAGES(VECTOR_STAGES),
+      .SLOTS(SLOTS),
+      .ROWS(ROWS)
+  ) reduction (
+      .clock,
+      .reset,
+      .stage_write_valid,
+      .stage_write,
+      .advance,
+      .in_valid(exit_valid && departure.reduce != kiln_systolic_pkg::REDUCE_NONE),
+      .in_tag(reduction_tag),
+      .in_maximum(departure.reduce == kiln_systolic_pkg::REDUCE_MAX),
+      .in_first(departure.first_of_row),
+      .in_last(departure.last_of_row),
+      .in_lanes(exit_lanes),
+      .in_value(exit_value),
+      .scalars
+  );
+
+  // To memory.
+  kiln_vector_pkg::target_t exit_target, final_target;
+  logic exit_writes;
+  logic [WORD-1:0] exit_elements;
+  assign exit_target = targets[SLOT_INDEX_BITS'(exit_tag.slot)];
+  wire unused_target = &{1'b0, exit_target, final_target};  // each is looked at for what its place needs
+  assign exit_writes = exit_valid && departure.to_memory;
+  for (genvar lane = 0; lane < LANES; lane++) begin : g_quantiser
+    kiln_quantiser quantise (
+        .enable(exit_writes),
+        .element(exit_target.element),
+        .value(exit_value[lane*32+:32]),
+        .inverse_scale(exit_target.inverse_scale),
+        .zero_point(exit_target.zero_point),
+        .low(exit_target.low),
+        .high(exit_target.high),
+        .bits(exit_elements[lane*32+:32])
+    );
+  end
+
+  logic final_valid, writer_ready;
+  logic [WORD-1:0] final_elements;
+  logic [COUNT_LANE_BITS-1:0] final_lanes;
+  logic [ADDRESS_BITS-1:0] final_address;
+  logic [SLOT_INDEX_BITS-1:0] final_slot;
+  if (LATENCY == 1) begin : g_final_now
+    assign final_valid    = exit_writes;
+    assign final_elements = exit_elements;
+    assign final_lanes    = COUNT_LANE_BITS'(departure.lanes);
+    assign final_address  = departure.target;
+    assign final_slot     = SLOT_INDEX_BITS'(exit_tag.slot);
+  end else begin : g_final
+    localparam int unsigned FINAL = WORD + COUNT_LANE_BITS + ADDRESS_BITS + SLOT_INDEX_BITS;
+    logic [LATENCY-1:1] valids;
+    logic [(LATENCY-1)*FINAL-1:0] words;
+    for (genvar i = 1; i < LATENCY; i++) begin : g_register
+      logic former_valid;
+      logic [FINAL-1:0] former;
+      if (i == 1) begin : g_first
+        assign former_valid = exit_writes;
+        assign former = {
+          exit_elements, COUNT_LANE_BITS'(departure.lanes), departure.target, SLOT_INDEX_BITS'(exit_tag.slot)
+        };
+      end else begin : g_next
+        assign former_valid = valids[i-1];
+        assign former       = words[(i-2)*FINAL+:FINAL];
+      end
+      always_ff @(posedge clock) begin
+        if (reset) valids[i] <= 1'b0;
+        else if (advance) valids[i] <= former_valid;
+        if (advance && former_valid) words[(i-1)*FINAL+:FINAL] <= former;
+      end
+    end
+    assign final_valid = valids[LATENCY-1];
+    assign {final_elements, final_lanes, final_address, final_slot} = words[(LATENCY-2)*FINAL+:FINAL];
+  end
+  assign final_target   = targets[final_slot];
+  assign advance        = !final_valid || writer_ready;
+
+  kiln_output_writer #(
+      .LANES(LANES)
+  ) writer (
+      .clock,
+      .reset,
+      .word_valid(final_valid),
+      .word_ready(writer_ready),
+      .word_elements(final_elements),
+      .word_lanes(final_lanes),
+      .word_address(final_address),
+      .word_access(final_target.access),
+      .word_shift(kiln_vector_pkg::element_shift(final_target.element, 2'd2, 2'd0, 2'd0)),
+      .word_stride(final_target.element_stride),
+      .request_valid(write_request_valid),
+      .request_ready(write_request_ready),
+      .request_address(write_request_address),
+      .request_bytes(write_request_bytes),
+      .request_data(write_request_data),
+      .request_tag(write_request_tag)
+  );
+
+  // ---- Completion: an instruction is finished when `depth` cycles have gone by since its busy time, and all its words are in memory.
+  logic [15:0] now, words_issued, words_issued_now, words_written, words_written_now;
+  logic [15:0] deadline, words_wanted;
+  logic completion_valid, finish;
+  logic [$clog2(SLOTS+1)-1:0] unused_completions;
+  assign words_issued_now  = words_issued + 16'(issue && pass.to_memory);
+  assign words_written_now = words_written + 16'(write_done && write_done_tag);
+  kiln_fifo #(
+      .WIDTH(32),
+      .DEPTH(SLOTS)
+  ) completions (
+      .clock,
+      .reset,
+      .in_valid(instruction_end),
+      .in_ready(completion_room),
+      .in_data({now + command.loops.depth, words_issued_now}),
+      .out_valid(completion_valid),
+      .out_ready(finish),
+      .out_data({deadline, words_wanted}),
+      .count(unused_completions)
+  );
+  // Modulo 2^16: neither is ever half as far ahead.
+  logic [15:0] past_deadline, past_words;
+  assign past_deadline = now - deadline;
+  assign past_words    = words_written_now - words_wanted;
+  assign finish        = completion_valid && !past_deadline[15] && !past_words[15];
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      now           <= '0;
+      words_issued  <= '0;
+      words_written <= '0;
+      finished      <= '0;
+    end else begin
+      if (advance) now <= now + 1'b1;
+      words_issued  <= words_issued_now;
+      words_written <= words_written_now;
+      if (finish) finished <= finished + 1'b1;
+    end
+  end
+  wire unused_past = &{1'b0, past_deadline, past_words};
+endmodule

@@ -1,0 +1,373 @@
+// kiln_vector_unit behind AXI memory against the cycle level: random vector instructions and random drains, bits
+// always, cycles with an ideal memory.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "Vvector_unit_3.h"
+#include "Vvector_unit_4.h"
+#include "kiln/support/random.h"
+#include "kiln/targets/systolic/cycle_data.h"
+#include "kiln/targets/systolic/numbers.h"
+#include "kiln/targets/systolic/timing.h"
+#include "kiln/targets/systolic/walk.h"
+#include "rtl/testbench/kiln_axi_memory.h"
+#include "tests/rtl/support.h"
+#include "tests/rtl/systolic/vector_command.h"
+#include "tests/targets/systolic/random_instruction.h"
+
+namespace kiln::rtl {
+namespace {
+
+using systolic::Config;
+using systolic::Instruction;
+using systolic::Opcode;
+using systolic::RandomCase;
+using testbench::AxiMemory;
+using testbench::AxiReadPort;
+using testbench::AxiTiming;
+using testbench::AxiWritePort;
+
+constexpr uint64_t kMemoryBytes = 1 << 18;
+constexpr int kLatency = 9;      // memory_latency
+constexpr int kPortLatency = 2;  // of it, the port's own
+constexpr int kSlots = 16;
+
+// The design point of the models in CMakeLists.txt.
+Config UnitConfig(int lanes, int stages, int latency) {
+  Config c;
+  c.name = "vector unit";
+  c.array_rows = lanes;
+  c.array_columns = lanes;
+  c.vector_stages = stages;
+  c.vector_stage_latency = latency;
+  c.vector_row_buffer_words = 16;
+  c.vector_rows_in_flight = 3;
+  c.accumulation_buffer_words = 64;
+  c.operand_port_bytes = 8;
+  c.output_port_bytes = 8;
+  c.memory_latency = kLatency;
+  c.memory_bytes = kMemoryBytes;
+  return c;
+}
+
+struct Design4 {
+  using Model = Vvector_unit_4;
+  static Config config() { return UnitConfig(4, 3, 2); }
+};
+struct Design3 {
+  using Model = Vvector_unit_3;
+  static Config config() { return UnitConfig(3, 4, 1); }
+};
+
+// A block, as the array and the parameter fetch would leave it.
+struct Block {
+  systolic::Visit visit;
+  systolic::AccumulationBank accumulators;
+  systolic::ParameterBank parameters;
+};
+
+// Writes the blocks of an instruction into banks and parameter buffer, one word a cycle.
+class Loader {
+ public:
+  Loader(const Instruction& instruction, const Config& config, const std::vector<Block>& blocks)
+      : config_(config), blocks_(blocks), tile_width_(instruction.tiling.tile_width) {
+    tile_pixels_ = tile_width_ * instruction.tiling.tile_height;
+    stride_ = static_cast<size_t>(systolic::ArrayWeights(2, config.array_columns).columns);
+  }
+
+  bool block_done = false, parameters_done = false;  // in this cycle
+  int64_t released = 0, parameters_released = 0;
+
+  template <typename Model>
+  void Drive(Model& model, int bank) {
+    block_done = parameters_done = false;
+    model.accumulation_write = 0;
+    model.parameter_write = 0;
+    if (block_ == blocks_.size()) return;
+    const Block& block = blocks_[block_];
+    const int32_t columns = block.visit.columns;
+    if (block.visit.fetch_parameters && parameter_step_ <= 3 * columns) {
+      if (parameter_sets_ > parameters_released) return;
+      if (parameter_step_ == 3 * columns) {
+        parameters_done = true;
+        ++parameter_sets_;
+      } else {
+        WriteParameters(model, block.parameters, parameter_step_ % 3, parameter_step_ / 3);
+      }
+      ++parameter_step_;
+      return;
+    }
+    if (static_cast<int64_t>(block_) - released >= config_.accumulation_buffer_banks) return;
+    if (step_ == columns * block.visit.pixels()) {
+      block_done = true;
+      ++block_;
+      step_ = parameter_step_ = 0;
+      return;
+    }
+    const int32_t column = step_ / block.visit.pixels(), pixel = step_ % block.visit.pixels();
+    model.accumulation_write = 1;
+    model.accumulation_write_bank = (bank + static_cast<int>(block_)) % config_.accumulation_buffer_banks;
+    model.accumulation_write_address = static_cast<uint8_t>(
+        column * tile_pixels_ + pixel / block.visit.width * tile_width_ + pixel % block.visit.width);
+    std::vector<uint8_t> bytes(static_cast<size_t>(4 * config_.array_columns));
+    std::memcpy(bytes.data(), block.accumulators.sums.data() + static_cast<size_t>(step_) * stride_, bytes.size());
+    SetBytes(model.accumulation_write_data, bytes);
+    ++step_;
+  }
+
+ private:
+  template <typename Model>
+  void WriteParameters(Model& model, const systolic::ParameterBank& parameters, int array, int column) {
+    const size_t lanes = static_cast<size_t>(config_.array_columns);
+    std::vector<uint8_t> bytes(4 * lanes);
+    const size_t first = static_cast<size_t>(column) * lanes;
+    const void* from = array == 0   ? static_cast<const void*>(parameters.offset.data() + first)
+                       : array == 1 ? static_cast<const void*>(parameters.scale.data() + first)
+                                    : static_cast<const void*>(parameters.bias.data() + first);
+    const size_t entries = std::min(lanes, parameters.offset.size() - first);
+    std::memcpy(bytes.data(), from, 4 * entries);
+    model.parameter_write = 1;
+    model.parameter_write_array = static_cast<uint8_t>(array);
+    model.parameter_write_column = static_cast<uint8_t>(column);
+    SetBytes(model.parameter_write_data, bytes);
+  }
+
+  const Config& config_;
+  const std::vector<Block>& blocks_;
+  int32_t tile_width_, tile_pixels_ = 0;
+  size_t stride_ = 0;
+  size_t block_ = 0;
+  int32_t step_ = 0, parameter_step_ = 0;
+  int64_t parameter_sets_ = 0;
+};
+
+// A machine that consists of the vector unit.
+template <typename Design>
+class Machine {
+ public:
+  Machine(const AxiTiming& timing, uint64_t seed)
+      : config_(Design::config()),
+        memory_(kMemoryBytes, timing),
+        operand_bus_(&memory_, config_.operand_port_bytes, seed),
+        output_bus_(&memory_, config_.output_port_bytes, seed + 1),
+        unit_(seed) {
+    unit_->command_valid = 0;
+    unit_->stage_write_valid = 0;
+    unit_->array_done = 0;
+    unit_->depthwise_done = 0;
+    unit_->parameters_ready = 0;
+    unit_->accumulation_write = 0;
+    unit_->parameter_write = 0;
+    unit_->operand_arready = 0;
+    unit_->operand_rvalid = 0;
+    unit_->output_awready = 0;
+    unit_->output_wready = 0;
+    unit_->output_bvalid = 0;
+    unit_.Reset();
+  }
+
+  AxiMemory& memory() { return memory_; }
+  Simulation<typename Design::Model>& unit() { return unit_; }
+
+  // One cycle, to its end. Whether the parameters were released in it.
+  bool Cycle() {
+    KILN_AXI_DRIVE_READ(*unit_, operand, operand_bus_);
+    KILN_AXI_DRIVE_WRITE(*unit_, output, output_bus_);
+    unit_.Settle();
+    KILN_AXI_SAMPLE_READ(*unit_, operand, operand_bus_);
+    KILN_AXI_SAMPLE_WRITE(*unit_, output, output_bus_);
+    released_ = unit_->accumulation_released != 0;
+    taken_ = unit_->command_valid != 0 && unit_->command_ready != 0;
+    const bool parameters_released = unit_->parameters_released != 0;
+    unit_.Step();
+    return parameters_released;
+  }
+
+  // Hands over an instruction and runs until it is finished; cycles from the first in which the command is there to the
+  // first in which it counts as finished. -1: never.
+  int64_t Run(const Instruction& instruction, int number) {
+    Send(instruction, number);
+    const uint64_t begin = unit_.Cycle();
+    while (!IsFinished(number)) {
+      Cycle();
+      if (taken_) unit_->command_valid = 0;
+      if (unit_.Cycle() - begin > 300000) return -1;
+    }
+    return static_cast<int64_t>(unit_.Cycle() - begin);
+  }
+
+  // Writes stages and offers the command, which stays until it is taken.
+  void Send(const Instruction& instruction, int number) {
+    const VectorCommand command = MakeVectorCommand(instruction, config_, number, number % kSlots);
+    for (const std::vector<uint8_t>& write : command.stage_writes) {
+      unit_->stage_write_valid = 1;
+      SetBytes(unit_->stage_write, write);
+      Cycle();
+    }
+    unit_->stage_write_valid = 0;
+    unit_->command_valid = 1;
+    SetBytes(unit_->command, command.command);
+  }
+  // Drains all blocks of a matrix or depthwise instruction, whose accumulators and parameters it writes as an array and
+  // a parameter fetch would: banks and parameter buffer are filled again when they have been released. Compares the
+  // cycles of every block, from the first in which nothing is missing, if `exact`. Returns whether it came to its end.
+  bool Drain(const Instruction& instruction, int number, const std::vector<Block>& blocks, bool exact) {
+    Send(instruction, number);
+    const bool matrix = instruction.opcode == Opcode::kMatrix;
+    const uint64_t begin = unit_.Cycle();
+    Loader loader(instruction, config_, blocks);
+    int64_t free = static_cast<int64_t>(begin);  // when the unit has done with the block before
+    int64_t finished = 0, parameters_there = 0;
+    size_t drained = 0;
+    std::deque<int64_t> accumulators_there;  // of blocks not yet drained
+    while (!IsFinished(number)) {
+      const auto now = static_cast<int64_t>(unit_.Cycle());
+      if (now - static_cast<int64_t>(begin) > 300000) return false;
+      loader.Drive(*unit_, bank_);
+      unit_->array_done = matrix && loader.block_done;
+      unit_->depthwise_done = !matrix && loader.block_done;
+      unit_->parameters_ready = loader.parameters_done;
+      if (loader.block_done) accumulators_there.push_back(now + 1);
+      if (loader.parameters_done) parameters_.push_back(now + 1);
+      const bool parameters_released = Cycle();
+      if (parameters_released) ++loader.parameters_released;
+      if (released_) {
+        ++loader.released;
+        const systolic::Visit& visit = blocks[drained++].visit;
+        if (visit.fetch_parameters) {
+          parameters_there = parameters_.front();
+          parameters_.pop_front();
+        }
+        const int64_t start = std::max({free, accumulators_there.front(), parameters_there});
+        accumulators_there.pop_front();
+        const systolic::VectorTime time = systolic::DrainTime(instruction, config_, visit);
+        if (exact) {
+          EXPECT_EQ(now + 1, start + time.busy) << "block " << drained - 1;
+        }
+        free = now + 1;
+        finished = std::max(finished, start + time.finished);
+      }
+      if (taken_) unit_->command_valid = 0;
+    }
+    unit_->array_done = 0;
+    unit_->depthwise_done = 0;
+    unit_->parameters_ready = 0;
+    bank_ += static_cast<int>(blocks.size());
+    EXPECT_EQ(drained, blocks.size());
+    if (exact) {
+      EXPECT_EQ(static_cast<int64_t>(unit_.Cycle()), finished);
+    }
+    return true;
+  }
+  bool IsFinished(int number) const { return unit_model()->finished == ((number + 1) & 0xffff); }
+
+ private:
+  const typename Design::Model* unit_model() const { return &*const_cast<Simulation<typename Design::Model>&>(unit_); }
+
+  const Config config_;
+  AxiMemory memory_;
+  AxiReadPort operand_bus_;
+  AxiWritePort output_bus_;
+  Simulation<typename Design::Model> unit_;
+  bool released_ = false, taken_ = false;
+  int bank_ = 0;  // blocks drained so far
+  std::deque<int64_t> parameters_;
+};
+
+AxiTiming Ideal() {
+  AxiTiming timing;
+  timing.latency = kLatency - kPortLatency;
+  return timing;
+}
+
+// An instruction that this design point accepts.
+RandomCase RandomProgram(Random& random, const Config& config, Opcode opcode) {
+  while (true) {
+    RandomCase c = RandomInstruction(random, config, opcode);
+    if (CheckInstruction(c.instruction, config).ok() && c.memory.size() < kMemoryBytes) return c;
+  }
+}
+
+template <typename Design>
+void RunsVectorInstructions(const AxiTiming& timing, bool exact, int programs, uint64_t seed) {
+  const Config config = Design::config();
+  const systolic::Numbers numbers(config);
+  Random random(seed);
+  Machine<Design> machine(timing, seed);
+  for (int i = 0; i < programs; ++i) {
+    RandomCase c = RandomProgram(random, config, Opcode::kVector);
+    c.memory.resize(kMemoryBytes);
+    machine.memory().bytes() = c.memory;
+    const int64_t cycles = machine.Run(c.instruction, i);
+    ASSERT_GE(cycles, 0) << "never finished: program " << i << " of seed " << seed << "\n"
+                         << Print(c.instruction, config);
+    systolic::OuterMemory expected{c.memory};
+    systolic::RunVectorRows(c.instruction, numbers, expected);
+    ASSERT_TRUE(machine.memory().bytes() == c.memory) << "program " << i << " of seed " << seed << "\n"
+                                                      << Print(c.instruction, config);
+    if (exact) {
+      ASSERT_EQ(cycles, systolic::VectorInstructionTime(c.instruction.vector, config).finished)
+          << "program " << i << " of seed " << seed << "\n"
+          << Print(c.instruction, config);
+    }
+  }
+}
+
+TEST(VectorUnit, RunsVectorInstructionsInTheCyclesOfTheModel) {
+  RunsVectorInstructions<Design4>(Ideal(), /*exact=*/true, 300, 1);
+  RunsVectorInstructions<Design3>(Ideal(), /*exact=*/true, 300, 2);
+}
+
+TEST(VectorUnit, RunsVectorInstructionsUnderStalls) {
+  RunsVectorInstructions<Design4>(Ideal().StallAll(0.3), /*exact=*/false, 150, 3);
+  RunsVectorInstructions<Design3>(Ideal().StallAll(0.6), /*exact=*/false, 150, 4);
+}
+
+template <typename Design>
+void DrainsBlocks(const AxiTiming& timing, bool exact, int programs, uint64_t seed) {
+  const Config config = Design::config();
+  const systolic::Numbers numbers(config);
+  Random random(seed);
+  Machine<Design> machine(timing, seed);
+  for (int i = 0; i < programs; ++i) {
+    const Opcode opcode = random.Below(4) == 0 ? Opcode::kDepthwise : Opcode::kMatrix;
+    RandomCase c = RandomProgram(random, config, opcode);
+    c.memory.resize(kMemoryBytes);
+    machine.memory().bytes() = c.memory;
+    systolic::OuterMemory expected{c.memory};
+    std::vector<Block> blocks;
+    for (const systolic::Visit& visit : VisitsOf(c.instruction, config)) {
+      Block block;
+      block.visit = visit;
+      const size_t stride = static_cast<size_t>(systolic::ArrayWeights(2, config.array_columns).columns);
+      block.accumulators.sums.resize(static_cast<size_t>(visit.columns * visit.pixels()) * stride);
+      for (int32_t& sum : block.accumulators.sums) {
+        sum = static_cast<int32_t>(random()) >> random.Below(31);
+      }
+      systolic::FetchParameters(c.instruction, config, visit, expected, block.parameters);
+      DrainBlock(c.instruction, numbers, visit, block.accumulators, block.parameters, expected);
+      blocks.push_back(std::move(block));
+    }
+    ASSERT_TRUE(machine.Drain(c.instruction, i, blocks, exact) && !testing::Test::HasFailure())
+        << "program " << i << " of seed " << seed << "\n"
+        << Print(c.instruction, config);
+    ASSERT_TRUE(machine.memory().bytes() == c.memory) << "program " << i << " of seed " << seed << "\n"
+                                                      << Print(c.instruction, config);
+  }
+}
+
+TEST(VectorUnit, DrainsBlocksInTheCyclesOfTheModel) {
+  DrainsBlocks<Design4>(Ideal(), /*exact=*/true, 200, 11);
+  DrainsBlocks<Design3>(Ideal(), /*exact=*/true, 200, 12);
+}
+
+TEST(VectorUnit, DrainsBlocksUnderStalls) {
+  DrainsBlocks<Design4>(Ideal().StallAll(0.3), /*exact=*/false, 100, 13);
+  DrainsBlocks<Design3>(Ideal().StallAll(0.6), /*exact=*/false, 100, 14);
+}
+
+}  // namespace
+}  // namespace kiln::rtl

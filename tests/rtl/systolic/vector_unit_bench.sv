@@ -1,0 +1,234 @@
+// kiln_vector_unit behind its AXI ports, with memories for accumulators and channel parameters that the test writes.
+module vector_unit_bench #(
+    parameter int unsigned ARRAY_COLUMNS = 4,
+    parameter int unsigned VECTOR_STAGES = 3,
+    parameter int unsigned VECTOR_STAGE_LATENCY = 2,
+    parameter int unsigned VECTOR_ROW_BUFFER_WORDS = 16,
+    parameter int unsigned VECTOR_ROWS_IN_FLIGHT = 3,
+    parameter int unsigned ACCUMULATION_BUFFER_WORDS = 64,
+    parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,
+    parameter int unsigned OPERAND_PORT_BYTES = 8,
+    parameter int unsigned OUTPUT_PORT_BYTES = 8,
+    localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,
+    localparam int unsigned WORD = ARRAY_COLUMNS * 32,
+    localparam int unsigned BANK_BITS = $clog2(ACCUMULATION_BUFFER_WORDS)
+) (
+    input  logic clock,
+    input  logic reset,
+    input  logic command_valid,
+    output logic command_ready,
+    input  kiln_systolic_pkg::vector_command_t command,
+    input  logic stage_write_valid,
+    input  kiln_systolic_pkg::stage_write_t stage_write,
+    input  logic array_done,
+    input  logic depthwise_done,
+    output logic accumulation_released,
+    input  logic parameters_ready,
+    output logic parameters_released,
+    output logic [15:0] vector_done,
+    output logic [15:0] finished,
+    output logic busy,
+    output logic fault,
+    input  logic accumulation_write,
+    input  logic accumulation_write_bank,
+    input  logic [BANK_BITS-1:0] accumulation_write_address,
+    input  logic [WORD-1:0] accumulation_write_data,
+    input  logic parameter_write,
+    input  logic [1:0] parameter_write_array,
+    input  logic [BANK_BITS-1:0] parameter_write_column,
+    input  logic [WORD-1:0] parameter_write_data,
+    output logic operand_arvalid,
+    input  logic operand_arready,
+    output logic [ADDRESS_BITS-1:0] operand_araddr,
+    output logic [7:0] operand_arlen,
+    output logic [2:0] operand_arsize,
+    output logic [1:0] operand_arburst,
+    input  logic operand_rvalid,
+    output logic operand_rready,
+    input  logic [OPERAND_PORT_BYTES*8-1:0] operand_rdata,
+    input  logic [1:0] operand_rresp,
+    input  logic operand_rlast,
+    output logic output_awvalid,
+    input  logic output_awready,
+    output logic [ADDRESS_BITS-1:0] output_awaddr,
+    output logic [7:0] output_awlen,
+    output logic [2:0] output_awsize,
+    output logic [1:0] output_awburst,
+    output logic output_wvalid,
+    input  logic output_wready,
+    output logic [OUTPUT_PORT_BYTES*8-1:0] output_wdata,
+    output logic [OUTPUT_PORT_BYTES-1:0] output_wstrb,
+    output logic output_wlast,
+    input  logic output_bvalid,
+    output logic output_bready,
+    input  logic [1:0] output_bresp
+);
+  localparam int unsigned BYTES_BITS = $clog2(ARRAY_COLUMNS * 4 + 1);
+  localparam int unsigned OUTSTANDING = 64;
+
+  logic accumulation_enable, accumulation_bank, parameter_enable;
+  logic [BANK_BITS-1:0] accumulation_address;
+  logic [kiln_systolic_pkg::COUNT_BITS-1:0] parameter_column;
+  logic [WORD-1:0] accumulation_data, parameter_offsets, parameter_scales, parameter_biases;
+  logic operand_request_valid, operand_request_ready, operand_word_valid;
+  logic [ADDRESS_BITS-1:0] operand_request_address, write_request_address;
+  logic [BYTES_BITS-1:0] operand_request_bytes, write_request_bytes;
+  kiln_vector_pkg::operand_tag_t operand_request_tag, operand_word_tag;
+  logic [WORD-1:0] operand_word_data, write_request_data;
+  logic write_request_valid, write_request_ready, write_request_tag, write_done, write_done_tag;
+  logic read_fault, write_fault;
+  assign fault = read_fault || write_fault;
+  wire unused_column = &{1'b0, parameter_column};
+
+  kiln_vector_unit #(
+      .ARRAY_COLUMNS(ARRAY_COLUMNS),
+      .VECTOR_STAGES(VECTOR_STAGES),
+      .VECTOR_STAGE_LATENCY(VECTOR_STAGE_LATENCY),
+      .VECTOR_ROW_BUFFER_WORDS(VECTOR_ROW_BUFFER_WORDS),
+      .VECTOR_ROWS_IN_FLIGHT(VECTOR_ROWS_IN_FLIGHT),
+      .ACCUMULATION_BUFFER_WORDS(ACCUMULATION_BUFFER_WORDS),
+      .ACCUMULATION_BUFFER_BANKS(ACCUMULATION_BUFFER_BANKS),
+      .OPERAND_PORT_BYTES(OPERAND_PORT_BYTES),
+      .OUTPUT_PORT_BYTES(OUTPUT_PORT_BYTES),
+      .OPERAND_BUFFER_WORDS(64),
+      .SLOTS(16)
+  ) unit (
+      .clock,
+      .reset,
+      .command_valid,
+      .command_ready,
+      .command,
+      .stage_write_valid,
+      .stage_write,
+      .array_done,
+      .depthwise_done,
+      .accumulation_released,
+      .parameters_ready,
+      .parameters_released,
+      .vector_done,
+      .finished,
+      .accumulation_enable,
+      .accumulation_bank,
+      .accumulation_address,
+      .accumulation_data,
+      .parameter_enable,
+      .parameter_column,
+      .parameter_offsets,
+      .parameter_scales,
+      .parameter_biases,
+      .operand_request_valid,
+      .operand_request_ready,
+      .operand_request_address,
+      .operand_request_bytes,
+      .operand_request_tag,
+      .operand_word_valid,
+      .operand_word_data,
+      .operand_word_tag,
+      .write_request_valid,
+      .write_request_ready,
+      .write_request_address,
+      .write_request_bytes,
+      .write_request_data,
+      .write_request_tag,
+      .write_done,
+      .write_done_tag,
+      .busy,
+      .waits_for_instruction(),
+      .waits_for_accumulators(),
+      .waits_for_parameters()
+  );
+
+  kiln_ram_1w #(
+      .WIDTH(WORD),
+      .WORDS(2 * ACCUMULATION_BUFFER_WORDS)
+  ) accumulators (
+      .clock,
+      .write_enable(accumulation_write),
+      .write_address({accumulation_write_bank, accumulation_write_address}),
+      .write_data(accumulation_write_data),
+      .read_enable(accumulation_enable),
+      .read_address({accumulation_bank, accumulation_address}),
+      .read_data(accumulation_data)
+  );
+  kiln_parameter_buffer #(
+      .ARRAY_COLUMNS(ARRAY_COLUMNS),
+      .WORDS(ACCUMULATION_BUFFER_WORDS)
+  ) parameters (
+      .clock,
+      .write_enable(parameter_write),
+      .write_array(parameter_write_array),
+      .write_address(parameter_write_column),
+      .write_data(parameter_write_data),
+      .read_enable(parameter_enable),
+      .read_address(BANK_BITS'(parameter_column)),
+      .read_offset(parameter_offsets),
+      .read_scale(parameter_scales),
+      .read_bias(parameter_biases)
+  );
+
+  kiln_axi_read_port #(
+      .DATA_BYTES(OPERAND_PORT_BYTES),
+      .MAX_BYTES(ARRAY_COLUMNS * 4),
+      .TAG_BITS(kiln_vector_pkg::OPERAND_TAG_BITS),
+      .OUTSTANDING(OUTSTANDING)
+  ) operand_port (
+      .clock,
+      .reset,
+      .request_valid(operand_request_valid),
+      .request_ready(operand_request_ready),
+      .request_address(operand_request_address),
+      .request_bytes(operand_request_bytes),
+      .request_tag(operand_request_tag),
+      .word_valid(operand_word_valid),
+      .word_ready(1'b1),
+      .word_data(operand_word_data),
+      .word_tag(operand_word_tag),
+      .idle(),
+      .fault(read_fault),
+      .axi_arvalid(operand_arvalid),
+      .axi_arready(operand_arready),
+      .axi_araddr(operand_araddr),
+      .axi_arlen(operand_arlen),
+      .axi_arsize(operand_arsize),
+      .axi_arburst(operand_arburst),
+      .axi_rvalid(operand_rvalid),
+      .axi_rready(operand_rready),
+      .axi_rdata(operand_rdata),
+      .axi_rresp(operand_rresp),
+      .axi_rlast(operand_rlast)
+  );
+  kiln_axi_write_port #(
+      .DATA_BYTES(OUTPUT_PORT_BYTES),
+      .MAX_BYTES(ARRAY_COLUMNS * 4),
+      .TAG_BITS(1),
+      .OUTSTANDING(OUTSTANDING)
+  ) output_port (
+      .clock,
+      .reset,
+      .request_valid(write_request_valid),
+      .request_ready(write_request_ready),
+      .request_address(write_request_address),
+      .request_bytes(write_request_bytes),
+      .request_data(write_request_data),
+      .request_tag(write_request_tag),
+      .done_valid(write_done),
+      .done_tag(write_done_tag),
+      .outstanding(),
+      .idle(),
+      .fault(write_fault),
+      .axi_awvalid(output_awvalid),
+      .axi_awready(output_awready),
+      .axi_awaddr(output_awaddr),
+      .axi_awlen(output_awlen),
+      .axi_awsize(output_awsize),
+      .axi_awburst(output_awburst),
+      .axi_wvalid(output_wvalid),
+      .axi_wready(output_wready),
+      .axi_wdata(output_wdata),
+      .axi_wstrb(output_wstrb),
+      .axi_wlast(output_wlast),
+      .axi_bvalid(output_bvalid),
+      .axi_bready(output_bready),
+      .axi_bresp(output_bresp)
+  );
+endmodule
