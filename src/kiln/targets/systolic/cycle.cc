@@ -504,9 +504,12 @@ class Machine {
           co_await finished_.AtLeast(static_cast<int64_t>(i));
           recorder_.Stall(kVectorUnit, "earlier instruction", since);
         }
+        // Words leave the lanes in their order, however many stages they have.
+        co_await simulator_.WaitUntil(lanes_left_ - PipelineDepth(in.vector, config_));
         time = VectorInstructionTime(in.vector, config_);
         recorder_.Busy(kVectorUnit, i, time.busy);
         co_await simulator_.Delay(time.busy);
+        lanes_left_ = std::max(lanes_left_, simulator_.now() + PipelineDepth(in.vector, config_));
         const int64_t read = memory_.bytes_read, written = memory_.bytes_written;
         RunVectorRows(in, numbers_, memory_);
         unit.bytes_read += memory_.bytes_read - read;
@@ -521,9 +524,12 @@ class Machine {
           co_await parameters_ready_.Pop();
           recorder_.Stall(kVectorUnit, "channel parameters", since);
         }
+        // Words leave the lanes in their order, however many stages they have.
+        co_await simulator_.WaitUntil(lanes_left_ - PipelineDepth(in.vector, config_));
         time = DrainTime(in, config_, visit);
         recorder_.Busy(kVectorUnit, i, time.busy);
         co_await simulator_.Delay(time.busy);
+        lanes_left_ = std::max(lanes_left_, simulator_.now() + PipelineDepth(in.vector, config_));
         const int64_t read = memory_.bytes_read, written = memory_.bytes_written;
         DrainBlock(in, numbers_, visit, AccumulationOf(block), parameters_, memory_);
         unit.bytes_read += memory_.bytes_read - read;
@@ -567,6 +573,7 @@ class Machine {
   std::vector<std::unique_ptr<CommandQueue>> commands_;  // one a unit
   Counter finished_;                                     // instructions whose writes are all in memory
   Counter vector_done_;                                  // instructions that the vector unit has issued to the end
+  int64_t lanes_left_ = 0;                               // when the last of its words so far leaves the lanes
   DoubleBuffer<InputBank> inputs_, depthwise_inputs_;
   DoubleBuffer<WeightBank> weights_, depthwise_weights_;
   Queue<int> shadow_;       // a loaded tile in the shadow registers

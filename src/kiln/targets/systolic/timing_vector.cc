@@ -98,7 +98,14 @@ uint64_t AddressOf(const Stream& stream, const OuterIndex& outer, int64_t elemen
   return stream.base + static_cast<uint64_t>(offset);
 }
 
-// Beats of operand 0 over the places of its window that lie inside the image.
+// Cycles in which the operand fetch goes along one axis of a dilated window to its first place inside the image.
+int64_t PlacesBefore(int64_t output, int32_t window, int32_t stride, int32_t dilation, int32_t pad) {
+  const int64_t distance = pad - output * stride;
+  return dilation == 1 || distance <= 0 ? 0 : std::min<int64_t>(window, CeilDivide(distance, dilation));
+}
+
+// Beats of operand 0 over the places of its window that lie inside the image, and what it takes to find them; a window
+// without such a place takes a cycle.
 int64_t WindowBeats(const VectorProgram& program, const Config& config, const OuterIndex& outer, int64_t element,
                     int64_t elements) {
   const Window& w = program.window;
@@ -116,7 +123,10 @@ int64_t WindowBeats(const VectorProgram& program, const Config& config, const Ou
           StreamBeats(stream, config, stream.base + static_cast<uint64_t>(offset), elements, config.operand_port_bytes);
     }
   }
-  return beats;
+  // Both axes at once.
+  const int64_t before = std::max(PlacesBefore(outer[1], w.window_y, w.stride_y, w.dilation_y, w.pad_top),
+                                  PlacesBefore(outer[2], w.window_x, w.stride_x, w.dilation_x, w.pad_left));
+  return before + std::max<int64_t>(beats, 1);
 }
 
 // The streams that pass `pass` walks along, but for a windowed one.
@@ -147,12 +157,12 @@ class Rows {
   RowBeats Of(size_t pass, const OuterIndex& outer) {
     const std::vector<Walk> walks = WalksOf(program_, pass, outer, 0);
     if (IsWindowed(program_, pass, 0)) return Count(pass, outer, walks);
-    uint64_t key = pass;
+    uint64_t key = 0;  // of as many walks as the pass has
     for (const Walk& walk : walks) {
       const auto port = static_cast<uint64_t>(PortOf(walk, config_));
       key = key * port + (walk.address & (port - 1));
     }
-    const auto [at, fresh] = known_.try_emplace(key);
+    const auto [at, fresh] = known_[pass].try_emplace(key);
     if (fresh) at->second = Count(pass, outer, walks);
     return at->second;
   }
@@ -179,7 +189,7 @@ class Rows {
 
   const VectorProgram& program_;
   const Config& config_;
-  std::unordered_map<uint64_t, RowBeats> known_;
+  std::array<std::unordered_map<uint64_t, RowBeats>, kMaxPasses> known_;
 };
 
 }  // namespace
