@@ -202,15 +202,34 @@ class Machine {
   // Writes stages and offers the command, which stays until it is taken.
   void Send(const Instruction& instruction, int number) {
     const VectorCommand command = MakeVectorCommand(instruction, config_, number, number % kSlots);
-    for (const std::vector<uint8_t>& write : command.stage_writes) {
-      unit_->stage_write_valid = 1;
-      SetBytes(unit_->stage_write, write);
-      Cycle();
-    }
-    unit_->stage_write_valid = 0;
+    WriteStages(command);
     unit_->command_valid = 1;
     SetBytes(unit_->command, command.command);
   }
+  // Hands over instructions one after the other, each as soon as the one before has been taken. Returns for each the
+  // cycle from which on it counts as finished, from the first in which the first command is there; fewer if it got
+  // stuck.
+  std::vector<int64_t> RunAll(const std::vector<Instruction>& instructions) {
+    // All stages beforehand, for which there are slots.
+    std::vector<VectorCommand> commands;
+    for (size_t i = 0; i < instructions.size(); ++i) {
+      commands.push_back(MakeVectorCommand(instructions[i], config_, static_cast<int>(i), static_cast<int>(i)));
+      WriteStages(commands.back());
+    }
+    std::vector<int64_t> finished;
+    const uint64_t begin = unit_.Cycle();
+    size_t next = 0;
+    while (finished.size() < instructions.size() && unit_.Cycle() - begin < 300000) {
+      unit_->command_valid = next < commands.size();
+      if (next < commands.size()) SetBytes(unit_->command, commands[next].command);
+      Cycle();
+      if (taken_) ++next;
+      while (unit_->finished > finished.size()) finished.push_back(static_cast<int64_t>(unit_.Cycle() - begin));
+    }
+    unit_->command_valid = 0;
+    return finished;
+  }
+
   // Drains all blocks of a matrix or depthwise instruction, whose accumulators and parameters it writes as an array and
   // a parameter fetch would: banks and parameter buffer are filled again when they have been released. Compares the
   // cycles of every block, from the first in which nothing is missing, if `exact`. Returns whether it came to its end.
@@ -265,6 +284,14 @@ class Machine {
   bool IsFinished(int number) const { return unit_model()->finished == ((number + 1) & 0xffff); }
 
  private:
+  void WriteStages(const VectorCommand& command) {
+    for (const std::vector<uint8_t>& write : command.stage_writes) {
+      unit_->stage_write_valid = 1;
+      SetBytes(unit_->stage_write, write);
+      Cycle();
+    }
+    unit_->stage_write_valid = 0;
+  }
   const typename Design::Model* unit_model() const { return &*const_cast<Simulation<typename Design::Model>&>(unit_); }
 
   const Config config_;
@@ -324,6 +351,62 @@ TEST(VectorUnit, RunsVectorInstructionsInTheCyclesOfTheModel) {
 TEST(VectorUnit, RunsVectorInstructionsUnderStalls) {
   RunsVectorInstructions<Design4>(Ideal().StallAll(0.3), /*exact=*/false, 150, 3);
   RunsVectorInstructions<Design3>(Ideal().StallAll(0.6), /*exact=*/false, 150, 4);
+}
+
+// Moves everything that a vector instruction names in memory.
+void Move(Instruction* instruction, uint64_t offset) {
+  for (systolic::Stream& stream : instruction->vector.operands) stream.base += offset;
+  instruction->vector.output.base += offset;
+}
+
+// Instructions in succession: the next begins when the one before has been issued to its end, or is finished if it
+// waits for that, and words leave in their order whatever the depth.
+template <typename Design>
+void RunsSequences(const AxiTiming& timing, bool exact, int sequences, uint64_t seed) {
+  const Config config = Design::config();
+  const systolic::Numbers numbers(config);
+  Random random(seed);
+  for (int i = 0; i < sequences; ++i) {
+    Machine<Design> machine(timing, seed);
+    std::vector<Instruction> instructions;
+    std::vector<int64_t> finished;
+    std::vector<uint8_t> memory;
+    int64_t free = 0, left = 0;
+    while (instructions.size() < 12) {
+      RandomCase c = RandomProgram(random, config, Opcode::kVector);
+      if (memory.size() + c.memory.size() > kMemoryBytes) break;
+      Move(&c.instruction, memory.size());
+      memory.insert(memory.end(), c.memory.begin(), c.memory.end());
+      const systolic::VectorTime time = VectorInstructionTime(c.instruction.vector, config);
+      const int64_t depth = PipelineDepth(c.instruction.vector, config);
+      int64_t start = std::max(free, left - depth);
+      if (c.instruction.after_previous && !finished.empty()) start = std::max(start, finished.back());
+      free = start + time.busy;
+      left = std::max(left, free + depth);
+      finished.push_back(std::max(finished.empty() ? 0 : finished.back(), start + time.finished));
+      instructions.push_back(c.instruction);
+    }
+    memory.resize(kMemoryBytes);
+    machine.memory().bytes() = memory;
+    const std::vector<int64_t> cycles = machine.RunAll(instructions);
+    systolic::OuterMemory expected{memory};
+    for (const Instruction& instruction : instructions) systolic::RunVectorRows(instruction, numbers, expected);
+    ASSERT_EQ(cycles.size(), instructions.size()) << "stuck in sequence " << i << " of seed " << seed;
+    ASSERT_TRUE(machine.memory().bytes() == memory) << "sequence " << i << " of seed " << seed;
+    if (exact) {
+      ASSERT_EQ(cycles, finished) << "sequence " << i << " of seed " << seed;
+    }
+  }
+}
+
+TEST(VectorUnit, RunsSequencesInTheCyclesOfTheModel) {
+  RunsSequences<Design4>(Ideal(), /*exact=*/true, 20, 21);
+  RunsSequences<Design3>(Ideal(), /*exact=*/true, 20, 22);
+}
+
+TEST(VectorUnit, RunsSequencesUnderStalls) {
+  RunsSequences<Design4>(Ideal().StallAll(0.4), /*exact=*/false, 8, 23);
+  RunsSequences<Design3>(Ideal().StallAll(0.4), /*exact=*/false, 8, 24);
 }
 
 template <typename Design>
