@@ -21,6 +21,7 @@ package kiln_fp32_pkg;
 
   // a > b: false with a NaN; the zeros are equal.
   function automatic logic greater(input logic [31:0] a, input logic [31:0] b);
+    /* verilator no_inline_task */
     logic [31:0] a_key, b_key;
     // Sign and magnitude to an order: negative numbers turn over.
     a_key   = a[31] ? ~a : {1'b1, a[30:0]};
@@ -28,9 +29,11 @@ package kiln_fp32_pkg;
     greater = a_key > b_key && !is_nan(a) && !is_nan(b) && (a[30:0] != '0 || b[30:0] != '0);
   endfunction
   function automatic logic [31:0] maximum(input logic [31:0] a, input logic [31:0] b);
+    /* verilator no_inline_task */
     maximum = greater(a, b) ? a : b;
   endfunction
   function automatic logic [31:0] minimum(input logic [31:0] a, input logic [31:0] b);
+    /* verilator no_inline_task */
     minimum = greater(b, a) ? a : b;
   endfunction
 

@@ -203,8 +203,12 @@ module kiln_spline #(
   logic [31:0] root, up_to, tail, hard;
   assign root = zero ? INFINITY : infinite ? ZERO : scaled;
   assign up_to = in_domain ? s : is_odd ? ONE : ZERO;
-  assign tail = kiln_fp32_pkg::maximum(up_to, ZERO);
-  assign hard = kiln_fp32_pkg::maximum(kiln_fp32_pkg::minimum(first, ONE), ZERO);
+  always_comb begin
+    tail = '0;
+    hard = '0;
+    if (is_sigmoid) tail = kiln_fp32_pkg::maximum(up_to, ZERO);
+    if (is_hard_sigmoid || is_hard_swish) hard = kiln_fp32_pkg::maximum(kiln_fp32_pkg::minimum(first, ONE), ZERO);
+  end
 
   // finish: one multiply-add.
   logic finishes;
