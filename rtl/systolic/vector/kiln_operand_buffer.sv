@@ -8,6 +8,8 @@
 module kiln_operand_buffer #(
     parameter int unsigned LANES = 4,
     parameter int unsigned WORDS = 32,  // room for as many words
+    parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
+    parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     localparam int unsigned OPERANDS = kiln_systolic_pkg::MAX_OPERANDS,
     localparam int unsigned PLACE_BITS = kiln_vector_pkg::PLACE_BITS
 ) (
@@ -27,6 +29,8 @@ module kiln_operand_buffer #(
     output logic read_empty  // a window without a place in the image: operand 0 is neutral
 );
   localparam int unsigned WORD = LANES * 32;
+  localparam logic [1:0] INPUT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(INPUT_FORMAT));
+  localparam logic [1:0] WEIGHT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(WEIGHT_FORMAT));
   localparam int unsigned INDEX_BITS = WORDS > 1 ? $clog2(WORDS) : 1;
 
   assign complete       = in_valid && in_tag.last_of_word;
@@ -56,7 +60,7 @@ module kiln_operand_buffer #(
   // The bytes of an element begin at `lane` times its size.
   logic [WORD-1:0] decoded, numbers;
   logic [1:0] shift;
-  assign shift = kiln_vector_pkg::element_shift(element, 2'd2, 2'd0, 2'd0);
+  assign shift = kiln_vector_pkg::element_shift(element, 2'd2, INPUT_SHIFT, WEIGHT_SHIFT);
   for (genvar lane = 0; lane < LANES; lane++) begin : g_decode
     logic [31:0] bits;
     always_comb begin
@@ -64,7 +68,10 @@ module kiln_operand_buffer #(
       if (shift == 2'd0) bits = {24'd0, in_data[lane*8+:8]};
       if (shift == 2'd1) bits = {16'd0, in_data[lane*16+:16]};
     end
-    kiln_operand_decoder decoder (
+    kiln_operand_decoder #(
+        .INPUT_FORMAT (INPUT_FORMAT),
+        .WEIGHT_FORMAT(WEIGHT_FORMAT)
+    ) decoder (
         .enable(in_valid && (dense || lane == 0)),
         .element,
         .bits,

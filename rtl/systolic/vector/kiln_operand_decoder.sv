@@ -1,8 +1,12 @@
-// An element of a memory operand as the vector unit sees it: integers fp32(code - zero_point) * scale, fp32 numbers as they are.
+// An element of a memory operand as the vector unit sees it: integers fp32(code - zero_point) * scale, codes of the array's formats
+// (value of the code) * scale, fp32 numbers as they are.
 //   time      combinational
 //   enable    0: the result is nobody's business
 //   C++ twin  kiln::systolic::LoadValue (targets/systolic/arithmetic.h)
-module kiln_operand_decoder (
+module kiln_operand_decoder #(
+    parameter kiln_format_pkg::format_t INPUT_FORMAT  = kiln_named_formats_pkg::INT8,
+    parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8
+) (
     input  logic        enable,
     input  logic [ 2:0] element,     // kiln_systolic_pkg::element_t
     input  logic [31:0] bits,        // the element's bytes, right-aligned; bytes beside it are nobody's business
@@ -22,8 +26,37 @@ module kiln_operand_decoder (
     endcase
   end
 
+  // What a code stands for.
+  logic is_code;
+  logic [31:0] input_value, weight_value;
+  assign is_code = element == kiln_systolic_pkg::ELEMENT_INPUT || element == kiln_systolic_pkg::ELEMENT_WEIGHT;
+  // int8 by a function, which a simulation computes only where it is asked for.
+  if (INPUT_FORMAT == kiln_named_formats_pkg::INT8 && WEIGHT_FORMAT == kiln_named_formats_pkg::INT8) begin : g_int8
+    always_comb begin
+      input_value = '0;
+      if (enable && is_code) input_value = kiln_fp32_pkg::from_int32({{24{bits[7]}}, bits[7:0]});
+    end
+    assign weight_value = input_value;
+  end else begin : g_formats
+    kiln_decode_to_fp32 #(
+        .FORMAT(INPUT_FORMAT)
+    ) decode_input (
+        .code (bits[kiln_format_pkg::bits(INPUT_FORMAT)-1:0]),
+        .value(input_value)
+    );
+    kiln_decode_to_fp32 #(
+        .FORMAT(WEIGHT_FORMAT)
+    ) decode_weight (
+        .code (bits[kiln_format_pkg::bits(WEIGHT_FORMAT)-1:0]),
+        .value(weight_value)
+    );
+  end
+
   always_comb begin
     value = bits;
+    if (enable && is_code) begin
+      value = kiln_fp32_pkg::multiply(element == kiln_systolic_pkg::ELEMENT_INPUT ? input_value : weight_value, scale);
+    end
     if (enable && is_integer) value = kiln_fp32_pkg::multiply(kiln_fp32_pkg::from_int32(code), scale);
   end
 endmodule

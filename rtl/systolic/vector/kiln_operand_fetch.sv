@@ -14,9 +14,8 @@ module kiln_operand_fetch #(
     parameter int unsigned LANES = 4,
     parameter int unsigned OPERAND_PORT_BYTES = 16,
     parameter int unsigned OUTPUT_PORT_BYTES = 16,
-    parameter int unsigned INPUT_BYTES = 1,  // of a code of the array's input format
-    parameter int unsigned WEIGHT_BYTES = 1,
-    parameter int unsigned VECTOR_BYTES = 4,
+    parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
+    parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,
     localparam int unsigned BYTES_BITS = $clog2(LANES * 4 + 1),
     localparam int unsigned COUNT_LANE_BITS = $clog2(LANES + 1)
@@ -55,9 +54,9 @@ module kiln_operand_fetch #(
   localparam int unsigned WRITE_OFFSET = $clog2(OUTPUT_PORT_BYTES);
   localparam int unsigned READ_SPAN = $clog2(LANES * 4 + OPERAND_PORT_BYTES);
   localparam int unsigned WRITE_SPAN = $clog2(LANES * 4 + OUTPUT_PORT_BYTES);
-  localparam logic [1:0] INPUT_SHIFT = 2'($clog2(INPUT_BYTES));
-  localparam logic [1:0] WEIGHT_SHIFT = 2'($clog2(WEIGHT_BYTES));
-  localparam logic [1:0] VECTOR_SHIFT = 2'($clog2(VECTOR_BYTES));
+  localparam logic [1:0] INPUT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(INPUT_FORMAT));
+  localparam logic [1:0] WEIGHT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(WEIGHT_FORMAT));
+  localparam logic [1:0] VECTOR_SHIFT = 2'd2;
 
   // Beats behind the first of a request.
   function automatic logic [READ_SPAN-1:0] further_reads(input logic [READ_OFFSET-1:0] offset, input logic [BYTES_BITS-1:0] bytes);

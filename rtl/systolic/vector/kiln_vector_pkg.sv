@@ -110,6 +110,11 @@ package kiln_vector_pkg;
   } target_t;
   localparam int TARGET_BITS = 5 + ADDRESS_BITS + 4 * 32;
 
+  // log2 of the bytes of a code of so many bits.
+  function automatic logic [1:0] code_shift(input int bits);
+    code_shift = bits <= 8 ? 2'd0 : bits <= 16 ? 2'd1 : 2'd2;
+  endfunction
+
   // log2 of the bytes of an element.
   function automatic logic [1:0] element_shift(input logic [2:0] element, input logic [1:0] vector_shift,
                                                input logic [1:0] input_shift, input logic [1:0] weight_shift);

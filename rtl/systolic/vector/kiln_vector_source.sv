@@ -8,8 +8,8 @@
 module kiln_vector_source #(
     parameter int unsigned LANES = 4,
     parameter int unsigned LATENCY = 1,
-    parameter int unsigned ACCUMULATION_BITS = 32,
-    parameter bit ACCUMULATION_IS_INTEGER = 1'b1
+    parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
+    localparam int unsigned ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT)  // derived, do not set
 ) (
     input  logic clock,
     input  logic reset,
@@ -38,18 +38,28 @@ module kiln_vector_source #(
 
   logic [LANES*32-1:0] value;
   for (genvar lane = 0; lane < LANES; lane++) begin : g_lane
-    logic [31:0] sum;  // of accumulator and offset
-    if (ACCUMULATION_IS_INTEGER) begin : g_integer
-      logic [31:0] accumulator;
+    logic [31:0] number;  // of the accumulator, and its offset
+    if (kiln_format_pkg::kind(ACCUMULATION_FORMAT) == kiln_format_pkg::KIND_INTEGER) begin : g_integer
+      logic [31:0] accumulator, sum;
       assign accumulator = 32'(signed'(accumulators[lane*ACCUMULATION_BITS+:ACCUMULATION_BITS]));
       assign sum = accumulator + offsets[lane*32+:32];
+      always_comb begin
+        number = '0;
+        if (from_accumulator) number = kiln_fp32_pkg::from_int32(sum);
+      end
     end else begin : g_real
-      $error("kiln_vector_source: integer accumulators only");
+      wire unused_offset = &{1'b0, offsets[lane*32+:32]};
+      kiln_decode_to_fp32 #(
+          .FORMAT(ACCUMULATION_FORMAT)
+      ) decode (
+          .code (accumulators[lane*ACCUMULATION_BITS+:ACCUMULATION_BITS]),
+          .value(number)
+      );
     end
     always_comb begin
       value[lane*32+:32] = in_operands[lane*32+:32];
       if (from_accumulator) begin
-        value[lane*32+:32] = kiln_fp32_pkg::multiply_add(kiln_fp32_pkg::from_int32(sum), scales[lane*32+:32], biases[lane*32+:32]);
+        value[lane*32+:32] = kiln_fp32_pkg::multiply_add(number, scales[lane*32+:32], biases[lane*32+:32]);
       end else if (multiplies) begin
         value[lane*32+:32] = kiln_fp32_pkg::multiply(in_operands[lane*32+:32], factor);
       end else if (source == kiln_systolic_pkg::SOURCE_ROW_BUFFER) begin

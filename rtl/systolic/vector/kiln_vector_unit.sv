@@ -30,6 +30,8 @@ module kiln_vector_unit #(
     parameter int unsigned OUTPUT_PORT_BYTES = 16,
     parameter int unsigned OPERAND_BUFFER_WORDS = 48,  // words between operand fetch and lanes; at least the memory latency and 4 more
     parameter int unsigned SLOTS = 7,  // programs in the stage memories, kiln_systolic_pkg::vector_command_t
+    parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
+    parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
     parameter logic [VECTOR_STAGES-1:0] VECTOR_FUNCTION_STAGES = '1,  // stages with nonlinear functions and reciprocals,
     parameter logic [VECTOR_STAGES-1:0] VECTOR_DIVIDE_STAGES = '1,  // with a divider
@@ -95,6 +97,8 @@ module kiln_vector_unit #(
   localparam int unsigned OPERANDS = kiln_systolic_pkg::MAX_OPERANDS;
   localparam int unsigned SAVED = kiln_vector_pkg::SAVED;
   localparam int unsigned COUNT_LANE_BITS = $clog2(LANES + 1);
+  localparam logic [1:0] INPUT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(INPUT_FORMAT));
+  localparam logic [1:0] WEIGHT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(WEIGHT_FORMAT));
   localparam int unsigned ROWS = VECTOR_ROWS_IN_FLIGHT;
   localparam int unsigned ROW_ADDRESS_BITS = VECTOR_ROW_BUFFER_WORDS > 1 ? $clog2(VECTOR_ROW_BUFFER_WORDS) : 1;
   localparam int unsigned SLOT_INDEX_BITS = SLOTS > 1 ? $clog2(SLOTS) : 1;
@@ -189,7 +193,9 @@ module kiln_vector_unit #(
   kiln_operand_fetch #(
       .LANES(LANES),
       .OPERAND_PORT_BYTES(OPERAND_PORT_BYTES),
-      .OUTPUT_PORT_BYTES(OUTPUT_PORT_BYTES)
+      .OUTPUT_PORT_BYTES(OUTPUT_PORT_BYTES),
+      .INPUT_FORMAT(INPUT_FORMAT),
+      .WEIGHT_FORMAT(WEIGHT_FORMAT)
   ) fetch (
       .clock,
       .reset,
@@ -359,7 +365,9 @@ module kiln_vector_unit #(
 
   kiln_operand_buffer #(
       .LANES(LANES),
-      .WORDS(OPERAND_BUFFER_WORDS)
+      .WORDS(OPERAND_BUFFER_WORDS),
+      .INPUT_FORMAT(INPUT_FORMAT),
+      .WEIGHT_FORMAT(WEIGHT_FORMAT)
   ) buffer (
       .clock,
       .reset,
@@ -399,8 +407,7 @@ module kiln_vector_unit #(
   kiln_vector_source #(
       .LANES(LANES),
       .LATENCY(LATENCY),
-      .ACCUMULATION_BITS(ACCUMULATION_BITS),
-      .ACCUMULATION_IS_INTEGER(kiln_format_pkg::kind(ACCUMULATION_FORMAT) == kiln_format_pkg::KIND_INTEGER)
+      .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT)
   ) begin_word (
       .clock,
       .reset,
@@ -563,7 +570,10 @@ module kiln_vector_unit #(
   wire unused_target = &{1'b0, exit_target, final_target};  // each is looked at for what its place needs
   assign exit_writes = exit_valid && departure.to_memory;
   for (genvar lane = 0; lane < LANES; lane++) begin : g_quantiser
-    kiln_quantiser quantise (
+    kiln_quantiser #(
+        .INPUT_FORMAT (INPUT_FORMAT),
+        .WEIGHT_FORMAT(WEIGHT_FORMAT)
+    ) quantise (
         .enable(exit_writes),
         .element(exit_target.element),
         .value(exit_value[lane*32+:32]),
@@ -625,7 +635,7 @@ module kiln_vector_unit #(
       .word_lanes(final_lanes),
       .word_address(final_address),
       .word_access(final_target.access),
-      .word_shift(kiln_vector_pkg::element_shift(final_target.element, 2'd2, 2'd0, 2'd0)),
+      .word_shift(kiln_vector_pkg::element_shift(final_target.element, 2'd2, INPUT_SHIFT, WEIGHT_SHIFT)),
       .word_stride(final_target.element_stride),
       .request_valid(write_request_valid),
       .request_ready(write_request_ready),

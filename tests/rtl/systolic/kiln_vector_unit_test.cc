@@ -8,6 +8,7 @@
 
 #include "Vvector_unit_3.h"
 #include "Vvector_unit_4.h"
+#include "Vvector_unit_formats.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/systolic/cycle_data.h"
 #include "kiln/targets/systolic/numbers.h"
@@ -62,6 +63,18 @@ struct Design3 {
   static Config config() { return UnitConfig(3, 4, 1); }
 };
 
+// Codes of the array's formats in memory, and float accumulators.
+struct DesignFormats {
+  using Model = Vvector_unit_formats;
+  static Config config() {
+    Config c = UnitConfig(2, 2, 1);
+    c.input_format = *FindFormat("e4m3");
+    c.weight_format = *FindFormat("posit8_1");
+    SetDefaultSums(&c);
+    return c;
+  }
+};
+
 // A block, as the array and the parameter fetch would leave it.
 struct Block {
   systolic::Visit visit;
@@ -113,7 +126,11 @@ class Loader {
     model.accumulation_write_address = static_cast<uint8_t>(
         column * tile_pixels_ + pixel / block.visit.width * tile_width_ + pixel % block.visit.width);
     std::vector<uint8_t> bytes(static_cast<size_t>(4 * config_.array_columns));
-    std::memcpy(bytes.data(), block.accumulators.sums.data() + static_cast<size_t>(step_) * stride_, bytes.size());
+    const size_t first = static_cast<size_t>(step_) * stride_;
+    const void* from = config_.accumulation_format.is_integer()
+                           ? static_cast<const void*>(block.accumulators.sums.data() + first)
+                           : static_cast<const void*>(block.accumulators.values.data() + first);
+    std::memcpy(bytes.data(), from, bytes.size());
     SetBytes(model.accumulation_write_data, bytes);
     ++step_;
   }
@@ -429,6 +446,7 @@ void DrainsBlocks(const AxiTiming& timing, bool exact, int programs, uint64_t se
       block.accumulators.sums.resize(static_cast<size_t>(visit.columns * visit.pixels()) * stride);
       for (int32_t& sum : block.accumulators.sums) {
         sum = static_cast<int32_t>(random()) >> random.Below(31);
+        block.accumulators.values.push_back(static_cast<float>(random.Uniform(-4000, 4000)));
       }
       systolic::FetchParameters(c.instruction, config, visit, expected, block.parameters);
       DrainBlock(c.instruction, numbers, visit, block.accumulators, block.parameters, expected);
@@ -450,6 +468,12 @@ TEST(VectorUnit, DrainsBlocksInTheCyclesOfTheModel) {
 TEST(VectorUnit, DrainsBlocksUnderStalls) {
   DrainsBlocks<Design4>(Ideal().StallAll(0.3), /*exact=*/false, 100, 13);
   DrainsBlocks<Design3>(Ideal().StallAll(0.6), /*exact=*/false, 100, 14);
+}
+
+TEST(VectorUnit, TakesCodesAndFloatAccumulators) {
+  RunsVectorInstructions<DesignFormats>(Ideal(), /*exact=*/true, 300, 5);
+  RunsVectorInstructions<DesignFormats>(Ideal().StallAll(0.3), /*exact=*/false, 50, 6);
+  DrainsBlocks<DesignFormats>(Ideal(), /*exact=*/true, 150, 15);
 }
 
 }  // namespace

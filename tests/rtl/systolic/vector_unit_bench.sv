@@ -9,6 +9,9 @@ module vector_unit_bench #(
     parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,
     parameter int unsigned OPERAND_PORT_BYTES = 8,
     parameter int unsigned OUTPUT_PORT_BYTES = 8,
+    parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
+    parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
+    parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,  // of 32 bits
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,
     localparam int unsigned WORD = ARRAY_COLUMNS * 32,
     localparam int unsigned BANK_BITS = $clog2(ACCUMULATION_BUFFER_WORDS)
@@ -90,6 +93,9 @@ module vector_unit_bench #(
       .ACCUMULATION_BUFFER_BANKS(ACCUMULATION_BUFFER_BANKS),
       .OPERAND_PORT_BYTES(OPERAND_PORT_BYTES),
       .OUTPUT_PORT_BYTES(OUTPUT_PORT_BYTES),
+      .INPUT_FORMAT(INPUT_FORMAT),
+      .WEIGHT_FORMAT(WEIGHT_FORMAT),
+      .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT),
       .OPERAND_BUFFER_WORDS(64),
       .SLOTS(16)
   ) unit (
