@@ -86,13 +86,11 @@ module kiln_vector_unit #(
     output logic write_request_tag,
     input  logic write_done,
     input  logic write_done_tag,
-    // For performance counters: what the unit does in this cycle
-    output logic busy,
-    output logic waits_for_instruction,  // an earlier one
-    output logic waits_for_accumulators,
-    output logic waits_for_parameters
+    // For performance counters; causes: an earlier instruction, accumulators, channel parameters
+    output kiln_control_pkg::activity_t activity
 );
   localparam int unsigned LANES = ARRAY_COLUMNS;
+  localparam int unsigned ACTIVITY_BITS = kiln_control_pkg::BYTES_BITS;
   localparam int unsigned LATENCY = VECTOR_STAGE_LATENCY;
   localparam int unsigned OPERANDS = kiln_systolic_pkg::MAX_OPERANDS;
   localparam int unsigned SAVED = kiln_vector_pkg::SAVED;
@@ -122,7 +120,7 @@ module kiln_vector_unit #(
 
   // ---- Blocks: a vector instruction is one.
   logic [INDEX_BITS-1:0] array_blocks, depthwise_blocks, parameter_sets;  // tokens
-  logic block_running, block_start, block_end, listed, working, advance, completion_room, takes_parameters;
+  logic busy, block_running, block_start, block_end, listed, working, advance, completion_room, takes_parameters;
   logic block_accumulators, block_parameters, block_order, block_earlier;
   logic [15:0] leaving;  // cycles until all words in the lanes have left
   logic sequencer_takes_parameters, sequencer_releases_parameters;
@@ -136,9 +134,16 @@ module kiln_vector_unit #(
   assign block_start = command_valid && !block_running && !block_earlier && !block_accumulators && !block_parameters && !block_order;
   assign working            = (block_running || block_start) && !listed;
   assign busy               = block_running || block_start;
-  assign waits_for_instruction  = command_valid && !busy && block_earlier;
-  assign waits_for_accumulators = command_valid && !busy && block_accumulators;
-  assign waits_for_parameters   = command_valid && !busy && !block_accumulators && block_parameters;
+  assign activity.busy       = busy;
+  assign activity.stalled[0] = command_valid && !busy && block_earlier;
+  assign activity.stalled[1] = command_valid && !busy && block_accumulators;
+  assign activity.stalled[2] = command_valid && !busy && !block_accumulators && block_parameters;
+  always_comb begin
+    activity.bytes_read    = '0;
+    activity.bytes_written = '0;
+    if (operand_request_valid && operand_request_ready) activity.bytes_read = ACTIVITY_BITS'(operand_request_bytes);
+    if (write_request_valid && write_request_ready) activity.bytes_written = ACTIVITY_BITS'(write_request_bytes);
+  end
 
   // ---- The words of the instruction.
   logic [2:0] listed_reads;

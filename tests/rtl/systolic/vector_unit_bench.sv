@@ -30,7 +30,7 @@ module vector_unit_bench #(
     output logic parameters_released,
     output logic [15:0] vector_done,
     output logic [15:0] finished,
-    output logic busy,
+    output kiln_control_pkg::activity_t activity,
     output logic fault,
     input  logic accumulation_write,
     input  logic accumulation_write_bank,
@@ -138,10 +138,7 @@ module vector_unit_bench #(
       .write_request_tag,
       .write_done,
       .write_done_tag,
-      .busy,
-      .waits_for_instruction(),
-      .waits_for_accumulators(),
-      .waits_for_parameters()
+      .activity
   );
 
   kiln_ram_1w #(
