@@ -93,7 +93,8 @@ function(kiln_rtl_model name)
     list(TRANSFORM ARG_PARAMETERS PREPEND -G)
     set(flags ${KILN_VERILATOR_FLAGS} --assert -DKILN_AXI_CHECKER ${ARG_PARAMETERS} ${ARG_FLAGS})
   endif()
-  add_custom_command(OUTPUT ${archive}
+  # The header is named, so that a test is compiled anew in the very build that changes it.
+  add_custom_command(OUTPUT ${archive} BYPRODUCTS ${folder}/V${name}.h
     COMMAND ${VERILATOR_PROGRAM} --cc -O3 --x-assign unique --x-initial unique ${KILN_VERILATOR_TRACE} -CFLAGS -w --Mdir ${folder} --prefix V${name}
       --top-module ${ARG_TOP} ${flags} ${sources}
     COMMAND sed -e "s|^[^:]*:|${archive}:|" ${folder}/V${name}__ver.d > ${folder}/depends.d
