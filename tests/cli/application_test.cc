@@ -203,6 +203,15 @@ TEST(Application, ExportsBothForms) {
   ASSERT_EQ(text.code, kExitOk) << text.err;
   EXPECT_THAT(text.out, HasSubstr("layout=\"nhwc\""));
   EXPECT_THAT(text.out, HasSubstr("quant int8"));
+  // Quantised without a word on passes: after those that fold batch normalisation.
+  const Outcome folded = Call({"export", model, "-o", "-", "--quantise", "int8", "--random", "1"});
+  EXPECT_THAT(folded.out, Not(HasSubstr("batch_norm")));
+  // Annotated before them: they leave what is rounded as it is, in every pattern that they know.
+  const std::string early = folder / "early.kir";
+  ASSERT_EQ(Call({"export", model, "-o", early, "--passes", "clean-up", "--quantise", "int8", "--random", "1"}).code,
+            0);
+  const Outcome passes = Call({"passes", early, "--layout"});
+  EXPECT_EQ(passes.code, kExitOk) << passes.err;
   std::filesystem::remove_all(folder);
 }
 

@@ -208,6 +208,26 @@ TEST_F(EvaluateTest, OpenImagesNamesWhatDoesNotFit) {
   EXPECT_THAT(MessageOf(OpenImages(settings, network_).status()), HasSubstr("net.onnx: the network has 2 inputs"));
 }
 
+TEST(FlowTest, SaysThatPixelsAreNotPreprocessed) {
+  Graph network("net");
+  network.AddInput("x", {ElementType::kFloat32, Shape{1, 1, 28, 28}});
+  ImageSettings settings;
+  settings.path = "tests/errors/files/images-28x28.idx";
+  const auto images = OpenImages(settings, network);
+  ASSERT_TRUE(images.ok()) << images.status();
+  std::vector<std::string> notes;
+  settings.preprocess = "none";  // said
+  NotePreprocess(settings, network, *images, &notes);
+  EXPECT_TRUE(notes.empty());
+  settings.preprocess = "";
+  NotePreprocess(settings, network, *images, &notes);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_THAT(notes[0], HasSubstr("--preprocess"));
+  network.metadata()["kiln.preprocess"] = "scale=1/255";
+  NotePreprocess(settings, network, *images, &notes);
+  EXPECT_EQ(notes.size(), 1u);
+}
+
 // The demo network with all its weights taken away: the same program in the same cycles.
 TEST(FlowTest, WeightsMayBeAbsent) {
   FlowOptions options;

@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "kiln/ir/random_graph.h"
 #include "kiln/ir/random_quantised_graph.h"
 #include "kiln/passes/pipeline.h"
+#include "kiln/support/random.h"
 #include "tests/passes/pass_testing.h"
 #include "tests/passes/random_patterns.h"
 
@@ -72,6 +75,51 @@ TEST(Pipelines, KeepOutputsOnRandomGraphs) {
     ExpectSameOutputs(original, graph, seed);
     if (HasFailure()) FAIL() << "seed " << seed << " before:\n" << Describe(original) << "after:\n" << Describe(graph);
   }
+}
+
+// Whether a node that only moves elements makes or reads the value: moves are merged, and two of one grid are one.
+bool IsMoved(const Value& value) {
+  const auto moves = [](const Node* node) { return node->info().Has(kMovesData) || node->op() == Op::kFlatten; };
+  return moves(value.producer()) || std::any_of(value.users().begin(), value.users().end(), moves);
+}
+
+// Annotates some of what nodes compute; gives the names.
+std::set<std::string> AnnotateSome(Graph& graph, uint64_t seed) {
+  Random random(seed);
+  std::set<std::string> names;
+  for (Value* value : graph.Values()) {
+    if (value->producer() == nullptr || value->element() != ElementType::kFloat32 || IsMoved(*value)) continue;
+    if (random.Uniform(0, 1) < 0.6) continue;
+    Quantisation quantisation;
+    quantisation.type = *FindQuantType("int8");
+    quantisation.type.scheme = Scheme::kPerTensor;
+    quantisation.scales = {0.0625f};
+    quantisation.zero_points = {0};
+    value->set_quantisation(std::move(quantisation));
+    names.insert(value->name());
+  }
+  return names;
+}
+
+// A value that is rounded is not what its node computes: no pass may see through it.
+TEST(Pipelines, KeepAnnotatedValues) {
+  int annotated = 0;
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    Graph graph = RandomPatternGraph(seed);
+    PassContext context;
+    ASSERT_TRUE(RunPasses(graph, CleanUpPipeline(), context).ok());
+    const std::set<std::string> expected = AnnotateSome(graph, seed);
+    const Graph original = graph.Clone();
+    const Status status = RunPasses(graph, StandardPipeline(), context);
+    ASSERT_TRUE(status.ok()) << MessageOf(status) << "\nseed " << seed << " before:\n" << Describe(original);
+    std::set<std::string> kept;
+    for (const Value* value : graph.Values()) {
+      if (value->producer() != nullptr && value->quantisation().has_value()) kept.insert(value->name());
+    }
+    ASSERT_EQ(kept, expected) << "seed " << seed << " before:\n" << Describe(original) << "after:\n" << Describe(graph);
+    annotated += static_cast<int>(expected.size());
+  }
+  EXPECT_GT(annotated, 200);
 }
 
 }  // namespace

@@ -105,6 +105,7 @@ StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options, const Fl
   AccuracyTable table;
   KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetworkToRun(options.model, &table.notes));
   KILN_ASSIGN_OR_RETURN(const Images images, OpenImages(options.images, network));
+  NotePreprocess(options.images, network, images, &table.notes);
   const bool own_calibration = !options.calibration.path.empty() || options.calibration.random > 0;
   std::optional<Images> calibration;
   if (own_calibration) {

@@ -34,6 +34,10 @@ void DataArguments::Declare(CLI::App& app) {
 
 StatusOr<ImageSettings> DataArguments::Settings() const {
   ImageSettings settings;
+  if (random_ > 0 && !path_.empty()) return ErrorAt("", "--random", "stands beside --data", "give one of them");
+  if (path_.empty() && !labels_.empty()) {
+    return ErrorAt("", "--labels", "there are no images to label", "name them with --data");
+  }
   settings.path = path_;
   settings.options.labels = labels_;
   settings.preprocess = preprocess_;

@@ -21,9 +21,8 @@ class ExportCommand final : public Command {
     app.add_option(
            "--passes", passes_,
            "none, clean-up, standard, annotated (standard and then quantisers to annotations), or layout (then to "
-           "NHWC)")
+           "NHWC); default: clean-up, with --quantise standard")
         ->check(CLI::IsMember({"none", "clean-up", "standard", "annotated", "layout"}).description(""))
-        ->capture_default_str()
         ->type_name("WHICH");
     app.add_option("--quantisers", quantisers_,
                    "How annotations are written to ONNX: qdq (QuantizeLinear, DequantizeLinear) or qonnx (Quant, which "
@@ -42,6 +41,8 @@ class ExportCommand final : public Command {
       return ErrorAt(output_, "", "no known kind of file", "end the name in .onnx or .kir");
     }
     KILN_RETURN_IF_ERROR(CheckOutput(output_));
+    // What is quantised is what accelerators run: with batch normalisation folded, GELU in one piece.
+    if (passes_.empty()) passes_ = quantise_.recipe().empty() ? "clean-up" : "standard";
     KILN_ASSIGN_OR_RETURN(Graph graph, Load());
     if (!quantise_.recipe().empty()) {
       KILN_ASSIGN_OR_RETURN(ImageSettings images, data_.Settings());
@@ -78,7 +79,7 @@ class ExportCommand final : public Command {
   }
 
   std::string model_, output_;
-  std::string passes_ = "clean-up";
+  std::string passes_;  // empty: clean-up, or standard where there is something to quantise
   std::string quantisers_ = "qdq";
   DataArguments data_;
   QuantiseArguments quantise_;

@@ -8,6 +8,7 @@
 #include "kiln/cli/network_summary.h"
 #include "kiln/cli/resources.h"
 #include "kiln/frontend/model.h"
+#include "kiln/numerics/format.h"
 #include "kiln/passes/absent_weights.h"
 #include "kiln/passes/pipeline.h"
 #include "kiln/quantise/post_training.h"
@@ -107,6 +108,12 @@ StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network)
       options.shape = Shape(std::vector<int64_t>(input.shape().dims().begin() + 1, input.shape().dims().end()));
     }
     KILN_ASSIGN_OR_RETURN(DataSet loaded, LoadDataSet(settings.path, options));
+    if (settings.options.shape.has_value() && loaded.format() != DataFormat::kRaw &&
+        settings.options.shape->NumElements() != loaded.image_shape().NumElements()) {
+      return ErrorAt(settings.path.string(), "--data-shape",
+                     fmt::format("the file itself says that its images are {}", loaded.image_shape().ToString()),
+                     "it is for data without header (--data-format raw)");
+    }
     set = std::make_unique<const DataSet>(std::move(loaded));
   }
   Preprocess preprocess;
@@ -119,6 +126,16 @@ StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network)
   return Images{std::move(set), std::move(converter), text};
 }
 
+void NotePreprocess(const ImageSettings& settings, const Graph& network, const Images& images,
+                    std::vector<std::string>* notes) {
+  if (settings.path.empty() || !settings.preprocess.empty() || images.set->element() != ElementType::kUint8) return;
+  if (network.metadata().contains(std::string(kPreprocessMetadataKey))) return;
+  notes->push_back(
+      "pixels go in as they are stored, 0 to 255: the model's metadata name no preprocessing; --preprocess names it, "
+      "or "
+      "none");
+}
+
 StatusOr<Graph> LayOut(const Graph& network) {
   Graph graph = network.Clone();
   PassContext context;
@@ -128,7 +145,14 @@ StatusOr<Graph> LayOut(const Graph& network) {
 }
 
 StatusOr<Recipe> FindRecipe(const std::string& name) {
-  if (const auto path = cli::FindResource("recipes", name); path.ok()) return LoadRecipe(*path);
+  if (const auto path = cli::FindResource("recipes", name); path.ok()) {
+    auto recipe = LoadRecipe(*path);
+    if (!recipe.ok() && FindFormat(name).ok()) {
+      return ErrorAt(name, "", "is a number format, not a recipe",
+                     fmt::format("name it beside activations, as in int8/{}", name));
+    }
+    return recipe;
+  }
   auto named = RecipeByName(name);
   if (named.ok()) return named;
   return NotFoundAt(
@@ -240,6 +264,7 @@ StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProg
   const bool own_images = !options.images.path.empty() || options.images.random > 0;
   KILN_ASSIGN_OR_RETURN(Images images, OpenImages(own_images ? options.images : options.calibration, network));
   DescribeImages(images, &report);
+  NotePreprocess(own_images ? options.images : options.calibration, network, images, &report.notes);
   std::optional<Images> calibration;
   if (own_calibration) {
     KILN_ASSIGN_OR_RETURN(calibration, OpenImages(options.calibration, network));
@@ -265,6 +290,7 @@ StatusOr<RunReport> RunFlow(const FlowOptions& options, const FlowProgress& prog
     DescribeModel(network, &report);
     KILN_ASSIGN_OR_RETURN(const Images images, OpenImages(options.images, network));
     DescribeImages(images, &report);
+    NotePreprocess(options.images, network, images, &report.notes);
     KILN_RETURN_IF_ERROR(Evaluate(network, nullptr, nullptr, images, options.evaluate, progress, &report));
     return report;
   }

@@ -51,6 +51,11 @@ struct Images {
 // Errors: whatever the readers say; a network with more inputs than one; images or labels that do not fit it.
 StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network);
 
+// Says in `notes` that pixels go into the network as they are stored, where neither --preprocess nor the model's
+// metadata have a word on it: trained networks rarely take them so.
+void NotePreprocess(const ImageSettings& settings, const Graph& network, const Images& images,
+                    std::vector<std::string>* notes);
+
 // The network as accelerators take it: a copy whose quantisers are annotations, in their order of dimensions.
 StatusOr<Graph> LayOut(const Graph& network);
 

@@ -8,7 +8,9 @@
 #include "kiln/cli/checks.h"
 #include "kiln/cli/command.h"
 #include "kiln/cli/flow.h"
+#include "kiln/quantise/energy.h"
 #include "kiln/quantise/mixed_precision.h"
+#include "kiln/quantise/recipe_names.h"
 
 namespace kiln::cli {
 namespace {
@@ -73,6 +75,7 @@ class MixedPrecisionCommand final : public Command {
 
   Status Run(Context& context) override {
     KILN_ASSIGN_OR_RETURN(options_.cost, FindCost(cost_));
+    KILN_RETURN_IF_ERROR(CheckCandidates());
     KILN_ASSIGN_OR_RETURN(const ImageSettings settings, data_.Settings());
     if (settings.path.empty()) {
       return ErrorAt("", "--data", "no images are named", "give --data FILE, with labels");
@@ -99,6 +102,11 @@ class MixedPrecisionCommand final : public Command {
                           SearchMixedPrecision(laid_out, std::span(&calibration, 1), std::span(&evaluation, 1),
                                                TopOne(std::vector<int32_t>(labels.begin(), labels.end())), options_));
     Print(found, count, context);
+    std::vector<std::string> notes;
+    NotePreprocess(settings, network, images, &notes);
+    for (const std::string& note : notes) {
+      if (json_ != "-") context.out << "note: " << note << '\n';
+    }
     if (!json_.empty() && json_ != "-") KILN_RETURN_IF_ERROR(WriteOutput(json_, ToJson(found, options_)));
     if (!recipe_.empty()) {
       const std::string comment =
@@ -111,6 +119,22 @@ class MixedPrecisionCommand final : public Command {
   }
 
  private:
+  // The search takes the first candidate for what all others are measured against.
+  Status CheckCandidates() const {
+    double widest = 0;
+    for (const std::string& name : options_.candidates) {
+      const auto recipe = RecipeByName(name);
+      if (!recipe.ok()) return WithContext("--formats", recipe.status());
+      const double bits = BitsOf(recipe->activations.type) + BitsOf(recipe->weights.type);
+      if (widest == 0) widest = bits;
+      if (bits > widest) {
+        return ErrorAt("", "--formats", fmt::format("'{}' is wider than the first, '{}'", name, options_.candidates[0]),
+                       "the widest first");
+      }
+    }
+    return OkStatus();
+  }
+
   void Print(const MixedPrecision& found, int64_t count, Context& context) const {
     if (json_ == "-") {
       context.out << ToJson(found, options_);

@@ -13,6 +13,8 @@ StatusOr<Changed> FoldBatchNorm::Run(Graph& graph, PassContext&) const {
     Node* linear = between->producer();
     // A MatMul has no bias to take the shift: decompose-batch-norm and fold-scale-shift see to it.
     if (linear == nullptr || linear->op() == Op::kMatMul || !HasOneUse(g, between)) return false;
+    // Rounding on either side stays where it is.
+    if (between->quantisation().has_value() || !CanReplace(g, norm.result(), between)) return false;
     if (FoldableChannels(*linear) != static_cast<int64_t>(by->scale.size())) return false;
     // Batch normalisation counts channels along axis 1, whatever the layout of the convolution.
     if (linear->attributes().String("layout", "nchw") != "nchw") return false;

@@ -61,11 +61,11 @@ std::optional<ScaleShift> PerChannelOf(const Affine& affine, const Node& linear,
 
 // matmul(x, w) + c, then the affine operator: the scale goes into w and c, the shift into c.
 bool FoldIntoMatMulAndAdd(Graph& g, Node& root, const Affine& outer) {
-  Node* add = ProducedBy(outer.x, Op::kAdd);
+  Node* add = ComputedBy(outer.x, Op::kAdd);
   if (add == nullptr || !HasOneUse(g, outer.x)) return false;
   const std::optional<Affine> inner = AffineOf(*add);
   if (!inner.has_value()) return false;
-  Node* linear = ProducedBy(inner->x, Op::kMatMul);
+  Node* linear = ComputedBy(inner->x, Op::kMatMul);
   if (linear == nullptr || !HasOneUse(g, inner->x)) return false;
   const int64_t channels = FoldableChannels(*linear);
   if (channels == 0) return false;
@@ -90,7 +90,7 @@ StatusOr<Changed> FoldScaleShift::Run(Graph& graph, PassContext&) const {
     const std::optional<Affine> affine = AffineOf(root);
     if (!affine.has_value() || !CanReplace(g, root.result(), affine->x)) return false;
     Node* linear = affine->x->producer();
-    if (linear == nullptr || !HasOneUse(g, affine->x)) return false;
+    if (linear == nullptr || !HasOneUse(g, affine->x) || affine->x->quantisation().has_value()) return false;
     const int64_t channels = FoldableChannels(*linear);
     if (channels == 0) return FoldIntoMatMulAndAdd(g, root, *affine);
     const auto by = PerChannelOf(*affine, *linear, channels);

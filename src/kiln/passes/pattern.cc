@@ -15,7 +15,7 @@ void MultiplyOut(Value* value, const Value* stop, Product& product) {
     product.factor *= *c;
     return;
   }
-  const Node* node = value->producer();
+  const Node* node = value->quantisation().has_value() ? nullptr : value->producer();
   if (value != stop && node != nullptr && product.terms.size() < kMaxTerms) {
     if (node->op() == Op::kMul) {
       MultiplyOut(node->operand(0), stop, product);
@@ -45,7 +45,7 @@ Product ProductOf(Value* value, const Value* stop) {
 }
 
 std::optional<std::pair<Value*, Value*>> OperandsOf(const Value* value, Op op) {
-  const Node* node = ProducedBy(value, op);
+  const Node* node = ComputedBy(value, op);
   if (node == nullptr || node->operand(0) == nullptr || node->operand(1) == nullptr) return std::nullopt;
   return std::pair{node->operand(0), node->operand(1)};
 }

@@ -1,4 +1,5 @@
-// Matching of patterns that exporters spell out in many orders: products of factors, sums with a constant.
+// Matching of patterns that exporters spell out in many orders: products of factors, sums with a constant. An annotated
+// value is not taken apart: it is rounded.
 #ifndef KILN_PASSES_PATTERN_H_
 #define KILN_PASSES_PATTERN_H_
 

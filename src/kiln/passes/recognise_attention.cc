@@ -125,6 +125,7 @@ StatusOr<Changed> RecogniseAttention::Run(Graph& graph, PassContext&) const {
     }
     Node* scores = ProducedBy(plain, Op::kMatMul);
     if (scores == nullptr || !HasOneUse(g, plain) || !scores->region().empty()) return false;
+    if (scaled != plain && plain->quantisation().has_value()) return false;  // rounded before it is scaled
 
     if (scaled != plain) {
       scores->set_name(JoinNames(scores->name(), names));

@@ -60,10 +60,10 @@ struct Match {
 // value = 1 + erf(..) or 1 + tanh(..)
 std::optional<Match> MatchGate(const Value* value) {
   const Value* curve = SumWith(value, 1);
-  if (const Node* erf = ProducedBy(curve, Op::kErf)) {
+  if (const Node* erf = ComputedBy(curve, Op::kErf)) {
     if (Value* x = ErfArgument(erf->operand(0))) return Match{x, "none"};
   }
-  if (const Node* tanh = ProducedBy(curve, Op::kTanh)) {
+  if (const Node* tanh = ComputedBy(curve, Op::kTanh)) {
     if (Value* x = TanhArgument(tanh->operand(0))) return Match{x, "tanh"};
   }
   return std::nullopt;

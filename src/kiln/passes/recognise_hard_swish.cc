@@ -11,12 +11,12 @@ namespace {
 // value = hard_sigmoid(x) {1/6, 0.5} (factor 1) or clip(x + 3, 0, 6) (factor 1/6): gives x and the factor that makes
 // the product with x a hard swish.
 std::optional<std::pair<Value*, double>> MatchGate(const Value* value) {
-  if (const Node* sigmoid = ProducedBy(value, Op::kHardSigmoid)) {
+  if (const Node* sigmoid = ComputedBy(value, Op::kHardSigmoid)) {
     const bool fits = Near(double{sigmoid->attributes().Float("alpha", 0.2f)}, 1.0 / 6) &&
                       Near(double{sigmoid->attributes().Float("beta", 0.5f)}, 0.5);
     if (fits) return std::pair{sigmoid->operand(0), 1.0};
   }
-  if (const Node* clip = ProducedBy(value, Op::kClip)) {
+  if (const Node* clip = ComputedBy(value, Op::kClip)) {
     const auto low = ScalarConstant(clip->operand(1)), high = ScalarConstant(clip->operand(2));
     Value* x = SumWith(clip->operand(0), 3);
     if (x != nullptr && low.has_value() && high.has_value() && *low == 0 && *high == 6) return std::pair{x, 1.0 / 6};

@@ -15,7 +15,7 @@ struct TrailingMean {
 };
 
 std::optional<TrailingMean> MatchMean(const Value* value) {
-  const Node* mean = ProducedBy(value, Op::kReduceMean);
+  const Node* mean = ComputedBy(value, Op::kReduceMean);
   if (mean == nullptr || mean->attributes().Int("keepdims", 1) != 1) return std::nullopt;
   Value* x = mean->operand(0);
   const int rank = RankOf(x);
@@ -51,7 +51,7 @@ std::optional<double> MatchVariance(const Value* value, const TrailingMean& cent
     const auto mean = MatchMean(variance);
     if (!epsilon.has_value() || *epsilon < 0 || !mean.has_value() || mean->first_axis != centring.first_axis) continue;
     const Node* square = mean->x->producer();
-    if (square == nullptr) continue;
+    if (square == nullptr || mean->x->quantisation().has_value()) continue;
     const bool is_power = square->op() == Op::kPow && ScalarConstant(square->operand(1)) == 2.0;
     const bool is_product = square->op() == Op::kMul && SameCentring(square->operand(1), centring);
     if ((is_power || is_product) && SameCentring(square->operand(0), centring)) return epsilon;
@@ -66,7 +66,7 @@ struct Match {
 
 // root = d / sqrt(variance + epsilon), or d * (1 / sqrt(..)).
 std::optional<Match> MatchNormalised(const Node& root) {
-  if (root.num_operands() != 2) return std::nullopt;
+  if (root.num_operands() != 2 || root.result()->quantisation().has_value()) return std::nullopt;
   for (const int i : {0, 1}) {
     const auto centring = MatchCentred(root.operand(i));
     if (!centring.has_value()) continue;
@@ -74,11 +74,11 @@ std::optional<Match> MatchNormalised(const Node& root) {
     const Value* under_root = nullptr;
     const auto power = OperandsOf(scale, Op::kPow);
     if (root.op() == Op::kDiv && i == 0) {
-      if (const Node* sqrt = ProducedBy(scale, Op::kSqrt)) under_root = sqrt->operand(0);
+      if (const Node* sqrt = ComputedBy(scale, Op::kSqrt)) under_root = sqrt->operand(0);
       if (power.has_value() && ScalarConstant(power->second) == 0.5) under_root = power->first;
     } else if (root.op() == Op::kMul) {
-      const Node* reciprocal = ProducedBy(scale, Op::kReciprocal);
-      const Node* sqrt = reciprocal == nullptr ? nullptr : ProducedBy(reciprocal->operand(0), Op::kSqrt);
+      const Node* reciprocal = ComputedBy(scale, Op::kReciprocal);
+      const Node* sqrt = reciprocal == nullptr ? nullptr : ComputedBy(reciprocal->operand(0), Op::kSqrt);
       if (sqrt != nullptr) under_root = sqrt->operand(0);
       if (power.has_value() && ScalarConstant(power->second) == -0.5) under_root = power->first;
     }
@@ -127,9 +127,11 @@ std::optional<std::vector<float>> OverNormalisedAxes(const Tensor& constant, con
 bool TakeInConstant(Graph& g, Node& root) {
   if (root.op() != Op::kMul && root.op() != Op::kAdd) return false;
   for (const int i : {0, 1}) {
-    Node* norm = ProducedBy(root.operand(i), Op::kLayerNormalization);
+    Node* norm = ComputedBy(root.operand(i), Op::kLayerNormalization);
     const Tensor* c = FloatConstant(root.operand(1 - i));
-    if (norm == nullptr || c == nullptr || !HasOneUse(g, norm->result())) continue;
+    if (norm == nullptr || c == nullptr || root.operand(1 - i)->quantisation().has_value() ||
+        !HasOneUse(g, norm->result()))
+      continue;
     if (norm->result()->type() != root.result()->type() || !CanReplace(g, root.result(), norm->result())) continue;
     const Tensor* scale = FloatConstant(norm->operand(1));
     if (scale == nullptr) continue;

@@ -43,6 +43,10 @@ Node* ProducedBy(const Value* value, Op op) {
   return value->producer();
 }
 
+Node* ComputedBy(const Value* value, Op op) {
+  return value == nullptr || value->quantisation().has_value() ? nullptr : ProducedBy(value, op);
+}
+
 bool HasOneUse(const Graph& graph, const Value* value) { return value->users().size() == 1 && !IsOutput(graph, value); }
 
 bool CanReplace(const Graph& graph, const Value* from, const Value* to) {

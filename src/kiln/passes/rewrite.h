@@ -26,6 +26,8 @@ StatusOr<Changed> ApplyRule(Graph& graph, const Rule& rule);
 bool IsOutput(const Graph& graph, const Value* value);
 // The node that makes the value when it has this operator; else null.
 Node* ProducedBy(const Value* value, Op op);
+// The same, but null where the value is annotated: it is what the node computes, rounded, so that patterns end there.
+Node* ComputedBy(const Value* value, Op op);
 // One use in all, and not a graph output: the value may change its meaning without anyone else noticing.
 bool HasOneUse(const Graph& graph, const Value* value);
 // Whether Replace(graph, node, by) can keep every output name.
