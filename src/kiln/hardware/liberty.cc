@@ -1,0 +1,216 @@
+#include "kiln/hardware/liberty.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <vector>
+
+#include "fmt/format.h"
+
+namespace kiln::hardware {
+namespace {
+
+// Tokens: names and numbers, strings without their quotes, and the characters { } ( ) : ; ,
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {}
+
+  struct Token {
+    char kind = 0;  // 'n' a name, number or string; a character for itself; 0 at the end
+    std::string_view text;
+  };
+
+  Token Next() {
+    SkipBlanks();
+    if (at_ >= text_.size()) return {};
+    const size_t begin = at_;
+    if (text_[at_] == '"') {
+      const size_t end = std::min(text_.find('"', at_ + 1), text_.size());
+      at_ = std::min(end + 1, text_.size());
+      CountLines(begin, at_);
+      return {'n', text_.substr(begin + 1, end - begin - 1)};
+    }
+    constexpr std::string_view kPunctuation = "{}():;,";
+    if (kPunctuation.find(text_[at_]) != std::string_view::npos) return {text_[at_++], text_.substr(begin, 1)};
+    at_ = std::min(text_.find_first_of("{}():;,\" \t\r\n\\", at_ + 1), text_.size());
+    return {'n', text_.substr(begin, at_ - begin)};
+  }
+  int line() const { return line_; }
+
+ private:
+  // Blanks, line ends (with a backslash before them or not) and comments.
+  void SkipBlanks() {
+    while (at_ < text_.size()) {
+      const size_t begin = at_;
+      if (text_.compare(at_, 2, "/*") == 0) {
+        const size_t end = text_.find("*/", at_ + 2);
+        at_ = end == std::string_view::npos ? text_.size() : end + 2;
+      } else if (text_.compare(at_, 2, "//") == 0) {
+        at_ = std::min(text_.find('\n', at_), text_.size());
+      } else if (std::string_view(" \t\r\n\\").find(text_[at_]) != std::string_view::npos) {
+        ++at_;
+      } else {
+        return;
+      }
+      CountLines(begin, at_);
+    }
+  }
+  void CountLines(size_t begin, size_t end) {
+    line_ += static_cast<int>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(begin),
+                                         text_.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  int line_ = 1;
+};
+
+struct Pin {
+  std::string name, direction, function;
+  double capacitance = 0;
+};
+
+double NumberOf(std::string_view text) { return std::strtod(std::string(text).c_str(), nullptr); }
+
+// Whether `function` is the complement of `input`: !A, (!A), A', (A').
+bool IsComplement(std::string function, const std::string& input) {
+  std::erase_if(function, [](char c) { return c == '(' || c == ')' || c == ' '; });
+  return function == "!" + input || function == input + "'";
+}
+
+class Parser {
+ public:
+  Parser(std::string_view text, const std::string& file) : scanner_(text), file_(file) {}
+
+  StatusOr<LibertyLibrary> Parse() {
+    if (scanner_.Next().text != "library") return Fault("is no Liberty file: it does not begin with 'library'");
+    KILN_ASSIGN_OR_RETURN(library_.name, Arguments());
+    if (scanner_.Next().kind != '{') return Fault("'{' expected after library (...)");
+    KILN_RETURN_IF_ERROR(Group({"library", library_.name}));
+    const auto has_flip_flop = [](const auto& cell) { return cell.second.is_flip_flop; };
+    if (std::none_of(library_.cells.begin(), library_.cells.end(), has_flip_flop)) {
+      return ErrorAt(file_, "", "has no cell that is a flip-flop", "give a library of standard cells");
+    }
+    return std::move(library_);
+  }
+
+ private:
+  struct Place {
+    std::string_view kind;
+    std::string name;
+  };
+
+  Status Fault(std::string_view fault) const {
+    return ErrorAt(file_, fmt::format("line {}", scanner_.line()), fault, "give a Liberty file");
+  }
+
+  // "( a , b )": the words, a comma between.
+  StatusOr<std::string> Arguments() {
+    if (scanner_.Next().kind != '(') return Fault("'(' expected");
+    std::string words;
+    for (;;) {
+      const Scanner::Token token = scanner_.Next();
+      if (token.kind == 0) return Fault("ends inside ( )");
+      if (token.kind == ')') return words;
+      words += token.text;
+    }
+  }
+
+  // What follows the '{' of a group, its '}' included.
+  Status Group(const Place& place) {
+    if (++depth_ > kMostDepth) return Fault("groups are nested too deeply");
+    for (;;) {
+      const Scanner::Token name = scanner_.Next();
+      if (name.kind == '}') break;
+      if (name.kind == ';') continue;
+      if (name.kind != 'n') return Fault(name.kind == 0 ? "ends inside a group" : "a name expected");
+      KILN_RETURN_IF_ERROR(Member(place, name.text));
+    }
+    --depth_;
+    return OkStatus();
+  }
+
+  // name : value ;   name (arguments) ;   name (arguments) { ... }
+  Status Member(const Place& place, std::string_view name) {
+    Scanner mark = scanner_;
+    const Scanner::Token next = scanner_.Next();
+    if (next.kind == ':') {
+      const Scanner::Token value = scanner_.Next();
+      if (value.kind != 'n') return Fault("a value expected after ':'");
+      Attribute(place, name, value.text);
+      return OkStatus();
+    }
+    if (next.kind != '(') return Fault("':' or '(' expected after a name");
+    scanner_ = mark;
+    KILN_ASSIGN_OR_RETURN(const std::string arguments, Arguments());
+    mark = scanner_;
+    if (scanner_.Next().kind != '{') {
+      scanner_ = mark;
+      return OkStatus();
+    }
+    Begin(place, name, arguments);
+    KILN_RETURN_IF_ERROR(Group({name, arguments}));
+    if (name == "cell") End(arguments);
+    return OkStatus();
+  }
+
+  void Begin(const Place& place, std::string_view name, const std::string& arguments) {
+    if (name == "cell") {
+      cell_ = LibertyCell();
+      pins_.clear();
+    }
+    if (place.kind != "cell") return;
+    if (name == "ff" || name == "ff_bank") cell_.is_flip_flop = true;
+    if (name == "latch" || name == "latch_bank") cell_.is_latch = true;
+    if (name == "pin") pins_.push_back({.name = arguments, .direction = {}, .function = {}});
+  }
+
+  void Attribute(const Place& place, std::string_view name, std::string_view value) {
+    if (place.kind == "cell" && name == "area") cell_.area = NumberOf(value);
+    if (place.kind != "pin" || pins_.empty()) return;
+    if (name == "direction") pins_.back().direction = value;
+    if (name == "function") pins_.back().function = value;
+    if (name == "capacitance") pins_.back().capacitance = NumberOf(value);
+  }
+
+  void End(const std::string& name) {
+    std::vector<const Pin*> inputs, outputs;
+    for (const Pin& pin : pins_) {
+      if (pin.direction == "input") inputs.push_back(&pin);
+      if (pin.direction == "output") outputs.push_back(&pin);
+    }
+    for (const Pin* pin : inputs) cell_.input_capacitance = std::max(cell_.input_capacitance, pin->capacitance);
+    cell_.is_inverter =
+        inputs.size() == 1 && outputs.size() == 1 && IsComplement(outputs[0]->function, inputs[0]->name);
+    library_.cells[name] = cell_;
+  }
+
+  static constexpr int kMostDepth = 64;
+
+  Scanner scanner_;
+  std::string file_;
+  LibertyLibrary library_;
+  LibertyCell cell_;
+  std::vector<Pin> pins_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+std::string LibertyLibrary::MiddleInverter() const {
+  std::vector<std::pair<double, std::string>> inverters;
+  for (const auto& [name, cell] : cells) {
+    if (cell.is_inverter) inverters.emplace_back(cell.area, name);
+  }
+  if (inverters.empty()) return "";
+  std::sort(inverters.begin(), inverters.end());
+  return inverters[inverters.size() / 2].second;
+}
+
+StatusOr<LibertyLibrary> ParseLiberty(std::string_view text, const std::string& file) {
+  return Parser(text, file).Parse();
+}
+
+std::filesystem::path DefaultLiberty() { return "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"; }
+
+}  // namespace kiln::hardware

@@ -1,0 +1,170 @@
+#include "kiln/hardware/netlist_statistics.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace kiln::hardware {
+namespace {
+
+using Json = nlohmann::json;
+
+// Names of cell types and of modules alike.
+std::string Plain(const std::string& name) { return name.starts_with('\\') ? name.substr(1) : name; }
+
+// The lines of `text` that can be of JSON as Yosys prints it.
+std::string JsonLines(const std::string& text) {
+  std::string json;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const size_t first = text.find_first_not_of(" \t\r", at);
+    if (first < end && std::string_view("{}\"").find(text[first]) != std::string_view::npos) {
+      json.append(text, at, end - at);
+      json += '\n';
+    }
+    at = end + 1;
+  }
+  return json;
+}
+
+// Yosys' cells that keep something: $dff and its kin, latches, memories; and their gates.
+bool KeepsState(const std::string& cell) {
+  if (!cell.starts_with('$')) return false;
+  for (const char* part : {"dff", "DFF", "latch", "LATCH", "$mem", "$sr", "$_SR", "$ff", "$_FF"}) {
+    if (cell.find(part) != std::string::npos) return true;
+  }
+  return false;
+}
+
+// Groups of modules of one name: which ones, and how many of each.
+using Group = std::map<std::string, int64_t>;
+
+class Summation {
+ public:
+  using ResourcesOf = std::function<StatusOr<Resources>(const std::string&)>;
+  Summation(const NetlistStatistics& statistics, const ResourcesOf& resources_of)
+      : statistics_(statistics), resources_of_(resources_of) {}
+
+  StatusOr<SynthesisedUnit> Unit(const std::string& name, const Group& modules, int depth) {
+    SynthesisedUnit unit;
+    unit.name = name;
+    unit.instances = 0;
+    std::map<std::string, Group> groups;
+    for (const auto& [module, count] : modules) {
+      KILN_ASSIGN_OR_RETURN(const Resources total, Total(module));
+      unit.instances += count;
+      unit.resources.Add(total, count);
+      KILN_ASSIGN_OR_RETURN(const Resources own, Own(module));
+      unit.own.Add(own, count);
+      for (const auto& [cell, number] : statistics_.at(module).cells) {
+        if (statistics_.contains(cell)) groups[SourceName(cell)][cell] += number * count;
+      }
+    }
+    if (depth == 0) return unit;
+    for (const auto& [part, group] : groups) {
+      KILN_ASSIGN_OR_RETURN(SynthesisedUnit sum, Unit(part, group, depth - 1));
+      unit.parts.push_back(std::move(sum));
+    }
+    const auto size = [](const SynthesisedUnit& u) {
+      return std::make_pair(u.resources.area, u.resources.luts + u.resources.cells);
+    };
+    std::sort(unit.parts.begin(), unit.parts.end(), [&](const SynthesisedUnit& x, const SynthesisedUnit& y) {
+      return size(x) != size(y) ? size(x) > size(y) : x.name < y.name;
+    });
+    return unit;
+  }
+
+ private:
+  StatusOr<Resources> Own(const std::string& module) {
+    Resources sum;
+    for (const auto& [cell, count] : statistics_.at(module).cells) {
+      if (statistics_.contains(cell)) continue;
+      KILN_ASSIGN_OR_RETURN(const Resources resources, resources_of_(cell));
+      sum.Add(resources, count);
+    }
+    return sum;
+  }
+
+  StatusOr<Resources> Total(const std::string& module) {
+    if (const auto known = totals_.find(module); known != totals_.end()) return known->second;
+    KILN_ASSIGN_OR_RETURN(Resources sum, Own(module));
+    for (const auto& [cell, count] : statistics_.at(module).cells) {
+      if (!statistics_.contains(cell)) continue;
+      KILN_ASSIGN_OR_RETURN(const Resources below, Total(cell));
+      sum.Add(below, count);
+    }
+    return totals_[module] = sum;
+  }
+
+  const NetlistStatistics& statistics_;
+  const ResourcesOf& resources_of_;
+  std::map<std::string, Resources> totals_;
+};
+
+}  // namespace
+
+StatusOr<NetlistStatistics> ParseStatistics(const std::string& text) {
+  const Json json = Json::parse(JsonLines(text), nullptr, false);
+  if (!json.is_object() || !json.contains("modules") || !json["modules"].is_object()) {
+    return absl::InternalError("Yosys' statistics are not what `stat -json` prints");
+  }
+  NetlistStatistics statistics;
+  for (const auto& [name, counts] : json["modules"].items()) {
+    ModuleStatistics& module = statistics[Plain(name)];
+    if (!counts.is_object()) return absl::InternalError("Yosys' statistics of a module are not an object");
+    module.memory_bits = counts.value("num_memory_bits", int64_t{0});
+    const Json cells = counts.value("num_cells_by_type", Json::object());
+    for (const auto& [type, count] : cells.items()) {
+      if (count.is_number_integer()) module.cells[Plain(type)] = count.get<int64_t>();
+    }
+  }
+  return statistics;
+}
+
+std::string SourceName(const std::string& module) {
+  if (!module.starts_with("$paramod")) return Plain(module);
+  const size_t begin = module.find('\\');
+  if (begin == std::string::npos) return module;
+  return module.substr(begin + 1, module.find('\\', begin + 1) - begin - 1);
+}
+
+std::vector<std::string> SequentialModules(const NetlistStatistics& statistics) {
+  std::map<std::string, bool> known;
+  const std::function<bool(const std::string&)> is_sequential = [&](const std::string& module) {
+    if (const auto at = known.find(module); at != known.end()) return at->second;
+    const ModuleStatistics& counts = statistics.at(module);
+    bool sequential = counts.memory_bits > 0;
+    for (const auto& [cell, count] : counts.cells) {
+      sequential = sequential || KeepsState(cell) || (statistics.contains(cell) && is_sequential(cell));
+    }
+    return known[module] = sequential;
+  };
+  std::vector<std::string> modules;
+  for (const auto& [module, counts] : statistics) {
+    if (is_sequential(module)) modules.push_back(module);
+  }
+  return modules;
+}
+
+void Resources::Add(const Resources& other, int64_t times) {
+  area += other.area * static_cast<double>(times);
+  block_rams += other.block_rams * static_cast<double>(times);
+  for (const auto member : {&Resources::cells, &Resources::flip_flops, &Resources::memory_bits, &Resources::luts,
+                            &Resources::lut_memories, &Resources::carries, &Resources::dsps, &Resources::ultra_rams}) {
+    this->*member += other.*member * times;
+  }
+}
+
+StatusOr<SynthesisedUnit> SumUnits(const NetlistStatistics& statistics, const std::string& top, int depth,
+                                   const std::function<StatusOr<Resources>(const std::string& cell)>& resources_of) {
+  if (!statistics.contains(top)) return absl::InternalError("Yosys' statistics have no module " + top);
+  std::string unit = top;
+  for (;;) {
+    const auto& cells = statistics.at(unit).cells;
+    if (cells.size() != 1 || cells.begin()->second != 1 || !statistics.contains(cells.begin()->first)) break;
+    unit = cells.begin()->first;
+  }
+  return Summation(statistics, resources_of).Unit(SourceName(unit), {{unit, 1}}, depth);
+}
+
+}  // namespace kiln::hardware

@@ -1,0 +1,69 @@
+// What the tools print.
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "kiln/hardware/synthesis.h"
+
+namespace kiln::hardware {
+namespace {
+
+struct XilinxCell {
+  std::string_view prefix;
+  Resources resources;
+};
+
+const XilinxCell kXilinxCells[] = {
+#define KILN_XILINX_CELL(name, member, count) {name, {.member = (count)}},
+#include "kiln/hardware/xilinx_cells.def"
+#undef KILN_XILINX_CELL
+};
+
+}  // namespace
+
+Resources XilinxResources(std::string_view cell) {
+  Resources resources;
+  for (const XilinxCell& row : kXilinxCells) {
+    if (!cell.starts_with(row.prefix)) continue;
+    resources = row.resources;
+    break;
+  }
+  resources.cells = 1;
+  return resources;
+}
+
+StatusOr<Timing> ParseTiming(const std::string& log, double period_ns) {
+  Timing timing;
+  bool found = false;
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("Error:")) return ErrorAt("", "sta", line.substr(line.find(':') + 2), "");
+    const size_t blank = line.find(' ');
+    const std::string key = line.substr(0, blank);
+    const std::string value = blank == std::string::npos ? "" : line.substr(blank + 1);
+    if (key == "kiln_no_path") return timing;
+    if (key == "kiln_slack") {
+      timing.slack_ns = std::strtod(value.c_str(), nullptr);
+      found = true;
+    }
+    if (key == "kiln_startpoint") timing.from = value;
+    if (key == "kiln_endpoint") timing.to = value;
+    if (key == "kiln_net_startpoint") timing.from_net = value;
+    if (key == "kiln_net_endpoint") timing.to_net = value;
+  }
+  if (!found) return absl::InternalError("sta: it printed no slack");
+  timing.fastest_mhz = timing.slack_ns < period_ns ? 1e3 / (period_ns - timing.slack_ns) : 0;
+  return timing;
+}
+
+std::string YosysError(const std::string& log) {
+  constexpr std::string_view kMark = "ERROR: ";
+  const size_t at = log.find(kMark);
+  if (at == std::string::npos) return "";
+  const size_t newline = at == 0 ? std::string::npos : log.rfind('\n', at);
+  const size_t begin = newline == std::string::npos ? 0 : newline + 1;
+  const size_t end = std::min(log.find('\n', at), log.size());
+  return log.substr(begin, at - begin) + log.substr(at + kMark.size(), end - at - kMark.size());
+}
+
+}  // namespace kiln::hardware

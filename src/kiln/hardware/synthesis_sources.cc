@@ -1,0 +1,157 @@
+// Which files and parameters go to the synthesis.
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <sstream>
+
+#include "fmt/format.h"
+#include "kiln/hardware/rtl_format.h"
+#include "kiln/hardware/synthesis.h"
+#include "kiln/numerics/format.h"
+#include "kiln/support/file.h"
+
+namespace kiln::hardware {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kDigits = "0123456789";
+constexpr std::string_view kNames = "a letter, then letters, digits and _";
+
+bool IsIdentifier(const std::string& name) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+  return !name.empty() && kLetters.find(name[0]) != std::string_view::npos &&
+         name.find_first_not_of(std::string(kLetters) + std::string(kDigits)) == std::string::npos;
+}
+
+// A whole number of 32 bits, signed or not, as Yosys takes it; nothing: `text` is none.
+std::optional<std::string> WholeNumber(const std::string& text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<uint32_t>::max()) return std::nullopt;
+  return value < 0 ? fmt::format("32'd{}", static_cast<uint32_t>(value)) : text;
+}
+
+// 8'h2a, 4'b0101, 32'd7: digits that fit the base.
+bool IsVerilogConstant(const std::string& text) {
+  const size_t quote = text.find('\'');
+  if (quote == std::string::npos || quote == 0 || quote + 2 >= text.size()) return false;
+  if (text.find_first_not_of(kDigits) != quote || quote > 6) return false;
+  const std::string digits = text.substr(quote + 2);
+  switch (text[quote + 1]) {
+    case 'b':
+      return digits.find_first_not_of("01_") == std::string::npos;
+    case 'd':
+      return digits.find_first_not_of("0123456789_") == std::string::npos;
+    case 'h':
+      return digits.find_first_not_of("0123456789abcdefABCDEF_") == std::string::npos;
+    default:
+      return false;
+  }
+}
+
+StatusOr<std::string> ValueOf(const std::string& text, const std::string& parameter) {
+  if (const auto number = WholeNumber(text)) return *number;
+  if (IsVerilogConstant(text)) return text;
+  const auto format = FindFormat(text);
+  if (!format.ok()) {
+    return ErrorAt("--parameters", parameter,
+                   fmt::format("'{}' is no number of 32 bits, Verilog constant or format", text),
+                   "write ROWS=4, MASK=8'h2a, INPUT_FORMAT=e4m3; `kiln list formats` lists formats");
+  }
+  return FormatDescriptor(*format);
+}
+
+// TOP := name.
+std::string TopOf(const std::string& settings) {
+  std::istringstream lines(settings);
+  std::string name, assign, value;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    if (words >> name >> assign >> value && name == "TOP") return value;
+  }
+  return "";
+}
+
+}  // namespace
+
+StatusOr<DesignSources> SourcesOfFolder(const fs::path& folder, const std::string& top) {
+  const fs::path list = folder / "filelist.f";
+  std::error_code error;
+  if (!fs::exists(list, error)) {
+    return NotFoundAt(folder.string(), "", "there is no filelist.f in it",
+                      "give a folder that `kiln compile --emit` wrote, or --module");
+  }
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(list));
+  DesignSources sources;
+  sources.top = top;
+  std::istringstream lines(text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    while (!line.empty() && (line.back() == ' ' || line.back() == '\r')) line.pop_back();
+    if (line.empty() || line[0] == '#' || line.starts_with("//")) continue;
+    if (!fs::is_regular_file(folder / line, error)) {
+      return NotFoundAt(list.string(), fmt::format("line {}", number), fmt::format("'{}' is not there", line),
+                        "write the design anew");
+    }
+    sources.files.push_back(folder / line);
+  }
+  if (sources.files.empty()) return ErrorAt(list.string(), "", "names no files", "write the design anew");
+  if (sources.top.empty() && fs::exists(folder / "design.mk", error)) {
+    KILN_ASSIGN_OR_RETURN(const std::string settings, ReadFile(folder / "design.mk"));
+    sources.top = TopOf(settings);
+  }
+  if (sources.top.empty()) return ErrorAt(folder.string(), "", "which module is the top is not known", "give --top");
+  if (!IsIdentifier(sources.top))
+    return ErrorAt("", "--top", fmt::format("'{}' is no module name", sources.top), kNames);
+  return sources;
+}
+
+StatusOr<DesignSources> SourcesOfModule(const std::string& module) {
+  if (!IsIdentifier(module)) return ErrorAt("", "--module", fmt::format("'{}' is no module name", module), kNames);
+  const char* named = std::getenv("KILN_RTL");
+  const fs::path library = named != nullptr ? fs::path(named) : fs::path(KILN_RTL_FOLDER);
+  std::error_code error;
+  if (!fs::exists(library / "packages.f", error)) {
+    return NotFoundAt(library.string(), "", "the SystemVerilog library is not there",
+                      "name its folder in the environment variable KILN_RTL");
+  }
+  DesignSources sources{.files = {}, .folders = {}, .top = module};
+  KILN_ASSIGN_OR_RETURN(const std::string packages, ReadFile(library / "packages.f"));
+  std::istringstream lines(packages);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty() && line[0] != '#') sources.files.push_back(library / line);
+  }
+  const size_t number_of_packages = sources.files.size();
+  for (const auto& entry : fs::recursive_directory_iterator(library, error)) {
+    if (entry.is_directory(error)) sources.folders.push_back(entry.path());
+    if (entry.path().filename() == module + ".sv") sources.files.push_back(entry.path());
+  }
+  std::sort(sources.folders.begin(), sources.folders.end());
+  if (sources.files.size() == number_of_packages) {
+    return NotFoundAt("", "--module", fmt::format("there is no module '{}' in {}", module, library.string()),
+                      "give one of its modules, kiln_systolic_array");
+  }
+  return sources;
+}
+
+StatusOr<ParameterValues> ParseParameters(const std::string& text) {
+  ParameterValues parameters;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const size_t equals = part.find('=');
+    const std::string name = part.substr(0, equals);
+    if (equals == std::string::npos || !IsIdentifier(name)) {
+      return ErrorAt("", "--parameters", fmt::format("'{}' is not NAME=VALUE", part), "write ROWS=4,COLUMNS=4");
+    }
+    KILN_ASSIGN_OR_RETURN(std::string value, ValueOf(part.substr(equals + 1), name));
+    parameters.emplace_back(name, std::move(value));
+  }
+  return parameters;
+}
+
+}  // namespace kiln::hardware

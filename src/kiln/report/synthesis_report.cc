@@ -1,0 +1,127 @@
+#include "kiln/report/synthesis_report.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "kiln/report/text.h"
+
+namespace kiln {
+namespace {
+
+using hardware::Resources;
+using hardware::SynthesisedUnit;
+using hardware::SynthesisOptions;
+using hardware::SynthesisResult;
+using Json = nlohmann::ordered_json;
+
+bool IsEmpty(const Resources& r) { return r.cells == 0 && r.memory_bits == 0; }
+
+class UnitTable {
+ public:
+  UnitTable(const SynthesisResult& result, bool fpga) : fpga_(fpga), all_(result.design.resources) {
+    table_.Column("unit").Right("instances");
+    if (fpga) {
+      for (const char* title : {"LUT", "LUT as memory", "FF", "carry", "DSP", "BRAM", "URAM"}) table_.Right(title);
+    } else {
+      for (const char* title : {"area um2", "of all", "cells", "flip-flops", "memory bits"}) table_.Right(title);
+    }
+    Add(result.design, "");
+  }
+  std::string ToString() const { return table_.ToString(); }
+
+ private:
+  void Add(const SynthesisedUnit& unit, const std::string& indent) {
+    Row(indent + unit.name, Thousands(unit.instances), unit.resources);
+    for (const SynthesisedUnit& part : unit.parts) Add(part, indent + "  ");
+    if (!unit.parts.empty() && !IsEmpty(unit.own)) Row(indent + "  between them", "", unit.own);
+  }
+
+  void Row(std::string name, std::string instances, const Resources& r) {
+    std::vector<std::string> cells = {std::move(name), std::move(instances)};
+    if (fpga_) {
+      for (const int64_t count : {r.luts, r.lut_memories, r.flip_flops, r.carries, r.dsps}) {
+        cells.push_back(Thousands(count));
+      }
+      cells.push_back(fmt::format("{:g}", r.block_rams));
+      cells.push_back(Thousands(r.ultra_rams));
+    } else {
+      cells.push_back(Thousands(std::llround(r.area)));
+      cells.push_back(all_.area > 0 ? Percent(r.area / all_.area) : "-");
+      for (const int64_t count : {r.cells, r.flip_flops, r.memory_bits}) cells.push_back(Thousands(count));
+    }
+    table_.Row(std::move(cells));
+  }
+
+  bool fpga_;
+  Resources all_;
+  Table table_;
+};
+
+std::string EndOf(const std::string& pin, const std::string& net) {
+  return net.empty() || net == pin ? pin : fmt::format("{} ({})", net, pin);
+}
+
+Json JsonOf(const Resources& r, bool fpga) {
+  if (fpga) {
+    return {{"luts", r.luts}, {"lut_memories", r.lut_memories}, {"flip_flops", r.flip_flops}, {"carries", r.carries},
+            {"dsps", r.dsps}, {"block_rams", r.block_rams},     {"ultra_rams", r.ultra_rams}};
+  }
+  return {{"area", r.area}, {"cells", r.cells}, {"flip_flops", r.flip_flops}, {"memory_bits", r.memory_bits}};
+}
+
+Json JsonOf(const SynthesisedUnit& unit, bool fpga) {
+  Json json = {{"name", unit.name}, {"instances", unit.instances}};
+  json.update(JsonOf(unit.resources, fpga));
+  if (unit.parts.empty()) return json;
+  json["parts"] = Json::array();
+  for (const SynthesisedUnit& part : unit.parts) json["parts"].push_back(JsonOf(part, fpga));
+  json["between_parts"] = JsonOf(unit.own, fpga);
+  return json;
+}
+
+}  // namespace
+
+std::string ToText(const SynthesisResult& result, const SynthesisOptions& options) {
+  const bool fpga = !options.fpga.empty();
+  std::string out = fmt::format("top      {}\n", result.top);
+  out += fpga ? fmt::format("FPGA     {}\n\n", options.fpga) : fmt::format("library  {}\n\n", result.library);
+  out += UnitTable(result, fpga).ToString() + "\n";
+  if (result.timing) {
+    const hardware::Timing& t = *result.timing;
+    if (t.from.empty()) {
+      out += "timing   no path\n";
+    } else {
+      out += fmt::format("timing   worst slack {:.2f} ns at {:g} MHz; at most {:.1f} MHz\n", t.slack_ns,
+                         options.clock_mhz, t.fastest_mhz);
+      out += fmt::format("         from {}\n         to   {}\n", EndOf(t.from, t.from_net), EndOf(t.to, t.to_net));
+    }
+  }
+  return out + fmt::format("time     {:.1f} s\n", result.seconds);
+}
+
+std::string ToJson(const SynthesisResult& result, const SynthesisOptions& options) {
+  const bool fpga = !options.fpga.empty();
+  Json json = {{"top", result.top}};
+  if (fpga) {
+    json["fpga"] = options.fpga;
+  } else {
+    json["library"] = result.library;
+    json["clock_mhz"] = options.clock_mhz;
+  }
+  json["design"] = JsonOf(result.design, fpga);
+  if (result.timing) {
+    const hardware::Timing& t = *result.timing;
+    json["timing"] = {{"slack_ns", t.slack_ns},
+                      {"fastest_mhz", t.fastest_mhz},
+                      {"from", t.from},
+                      {"from_net", t.from_net},
+                      {"to", t.to},
+                      {"to_net", t.to_net}};
+  }
+  json["seconds"] = result.seconds;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace kiln

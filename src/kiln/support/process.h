@@ -1,0 +1,35 @@
+// Other programs: compilers, simulators, synthesis tools.
+#ifndef KILN_SUPPORT_PROCESS_H_
+#define KILN_SUPPORT_PROCESS_H_
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "kiln/support/status.h"
+
+namespace kiln {
+
+// Runs a program to its end; arguments[0] is looked up in PATH, no shell comes between. What it prints on both outputs
+// goes to the file `log` (made anew); its standard input is empty. Errors, which name the program: not there, not
+// started, killed by a signal, ended with another code than 0 (with the last lines of the log).
+Status RunProgram(const std::vector<std::string>& arguments, const std::filesystem::path& log);
+
+// A folder of its own under the system's folder for temporary files, removed with everything in it at the end.
+class TemporaryFolder {
+ public:
+  static StatusOr<TemporaryFolder> Create(const std::string& prefix);
+  explicit TemporaryFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
+  ~TemporaryFolder();
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_SUPPORT_PROCESS_H_

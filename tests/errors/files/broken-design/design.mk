@@ -1,0 +1,1 @@
+TOP := broken

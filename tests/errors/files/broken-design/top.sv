@@ -1,0 +1,6 @@
+module broken (
+    input logic a,
+    output logic b
+);
+  assign b = = a;
+endmodule

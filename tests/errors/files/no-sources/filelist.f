@@ -1,0 +1,1 @@
+rtl/kiln_absent.sv

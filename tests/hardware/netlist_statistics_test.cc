@@ -1,0 +1,151 @@
+#include "kiln/hardware/netlist_statistics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace kiln::hardware {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+
+// As Yosys 0.23 prints it, its tree of the hierarchy in the middle.
+constexpr const char* kStatistics = R"json({
+   "creator": "Yosys 0.23 (git sha1 7ce5011c24b)",
+   "invocation": "stat -json ",
+   "modules": {
+      "$paramod$1a0ce33222496f0c1b911406370ee1598d475037\\kiln_element": {
+         "num_memory_bits":   0,
+         "num_cells":         5,
+         "num_cells_by_type": {
+            "$dff": 2,
+            "kiln_product": 1,
+            "NAND": 2
+         }
+      },
+      "$paramod\\kiln_element\\ROWS=s32'00000000000000000000000000000010": {
+         "num_memory_bits":   0,
+         "num_cells_by_type": {
+            "$dff": 1
+         }
+      },
+      "\\kiln_product": {
+         "num_memory_bits":   0,
+         "num_cells_by_type": {
+            "NAND": 10
+         }
+      },
+      "\\kiln_memory": {
+         "num_memory_bits":   64,
+         "num_cells_by_type": {
+
+         }
+      },
+      "\\array": {
+         "num_memory_bits":   0,
+         "num_cells_by_type": {
+            "$paramod$1a0ce33222496f0c1b911406370ee1598d475037\\kiln_element": 16,
+            "$paramod\\kiln_element\\ROWS=s32'00000000000000000000000000000010": 1,
+            "kiln_memory": 1,
+            "NAND": 3
+         }
+      },
+      "\\top": {
+         "num_memory_bits":   0,
+         "num_cells_by_type": {
+            "array": 1
+         }
+      }
+   },
+       $paramod$1a0ce33222496f0c1b911406370ee1598d475037\kiln_element      16
+         kiln_product      1
+      "design": {
+         "num_cells":         100,
+         "num_cells_by_type": {
+            "NAND": 3
+         }
+      }
+}
+)json";
+
+NetlistStatistics Statistics() {
+  const auto statistics = ParseStatistics(kStatistics);
+  EXPECT_TRUE(statistics.ok()) << statistics.status();
+  return statistics.ok() ? *statistics : NetlistStatistics();
+}
+
+StatusOr<Resources> AreaOf(const std::string& cell) {
+  Resources resources;
+  resources.cells = 1;
+  resources.area = cell == "NAND" ? 4 : 100;
+  resources.flip_flops = cell == "$dff" ? 1 : 0;
+  return resources;
+}
+
+TEST(NetlistStatistics, ReadsModulesRoundTheTree) {
+  const NetlistStatistics statistics = Statistics();
+  ASSERT_EQ(statistics.size(), 6u);
+  EXPECT_EQ(statistics.at("kiln_memory").memory_bits, 64);
+  EXPECT_THAT(statistics.at("top").cells, ElementsAre(Pair("array", 1)));
+  EXPECT_EQ(statistics.at("array").cells.size(), 4u);
+}
+
+TEST(NetlistStatistics, OtherTextIsAnError) {
+  for (const char* text : {"", "{}", "ERROR: no such file", "{\"modules\": 3}", "{\"modules\": {\"a\": 1}}"}) {
+    EXPECT_FALSE(ParseStatistics(text).ok()) << text;
+  }
+}
+
+TEST(NetlistStatistics, NamesOfTheSource) {
+  EXPECT_EQ(SourceName("$paramod$1a0c\\kiln_element"), "kiln_element");
+  EXPECT_EQ(SourceName("$paramod\\kiln_element\\ROWS=s32'0010"), "kiln_element");
+  EXPECT_EQ(SourceName("\\kiln_element"), "kiln_element");
+  EXPECT_EQ(SourceName("kiln_element"), "kiln_element");
+}
+
+TEST(NetlistStatistics, ModulesThatKeepState) {
+  EXPECT_THAT(
+      SequentialModules(Statistics()),
+      ElementsAre("$paramod$1a0ce33222496f0c1b911406370ee1598d475037\\kiln_element",
+                  "$paramod\\kiln_element\\ROWS=s32'00000000000000000000000000000010", "array", "kiln_memory", "top"));
+}
+
+// The wrapper is passed over; modules of one name are one unit.
+TEST(NetlistStatistics, UnitsSumUpWhatIsBelow) {
+  const auto design = SumUnits(Statistics(), "top", 2, AreaOf);
+  ASSERT_TRUE(design.ok()) << design.status();
+  EXPECT_EQ(design->name, "array");
+  EXPECT_EQ(design->own.area, 12);
+  ASSERT_EQ(design->parts.size(), 2u);
+  const SynthesisedUnit& elements = design->parts[0];
+  EXPECT_EQ(elements.name, "kiln_element");
+  EXPECT_EQ(elements.instances, 17);
+  EXPECT_EQ(elements.resources.flip_flops, 33);
+  EXPECT_EQ(elements.resources.area, 16 * (200 + 8 + 40) + 100);
+  EXPECT_EQ(elements.own.area, 16 * 208 + 100);
+  ASSERT_EQ(elements.parts.size(), 1u);
+  EXPECT_EQ(elements.parts[0].instances, 16);
+  EXPECT_EQ(elements.parts[0].resources.cells, 160);
+  EXPECT_EQ(design->resources.area, elements.resources.area + 12);
+  EXPECT_EQ(design->resources.cells, 16 * 14 + 1 + 3);
+}
+
+TEST(NetlistStatistics, DepthLeavesPartsOut) {
+  const auto design = SumUnits(Statistics(), "top", 0, AreaOf);
+  ASSERT_TRUE(design.ok());
+  EXPECT_TRUE(design->parts.empty());
+  EXPECT_EQ(design->resources.flip_flops, 33);
+}
+
+TEST(NetlistStatistics, AnUnknownCellIsAnError) {
+  const auto refuse = [](const std::string& cell) -> StatusOr<Resources> {
+    return UnsupportedAt("x.lib", "", "has no " + cell, "");
+  };
+  EXPECT_FALSE(SumUnits(Statistics(), "top", 1, refuse).ok());
+  EXPECT_FALSE(SumUnits(Statistics(), "elsewhere", 1, AreaOf).ok());
+}
+
+}  // namespace
+}  // namespace kiln::hardware

@@ -1,0 +1,244 @@
+#include "kiln/hardware/synthesis.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "kiln/support/file.h"
+#include "kiln/support/process.h"
+
+namespace kiln::hardware {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+TEST(SynthesisOutput, TimingHasSlackAndEnds) {
+  const auto timing = ParseTiming(
+      "Warning: time.tcl, 7 set_input_delay relative to a clock defined on the same port/pin not allowed.\n"
+      "kiln_slack -2.149417e+00\nkiln_startpoint a/_12_/Q\nkiln_net_startpoint a/valid\nkiln_endpoint sum[3]\n",
+      10);
+  ASSERT_TRUE(timing.ok()) << timing.status();
+  EXPECT_DOUBLE_EQ(timing->slack_ns, -2.149417);
+  EXPECT_DOUBLE_EQ(timing->fastest_mhz, 1e3 / 12.149417);
+  EXPECT_EQ(timing->from, "a/_12_/Q");
+  EXPECT_EQ(timing->from_net, "a/valid");
+  EXPECT_EQ(timing->to, "sum[3]");
+  EXPECT_EQ(timing->to_net, "");
+}
+
+TEST(SynthesisOutput, TimingWithoutAPath) {
+  const auto timing = ParseTiming("kiln_no_path\n", 10);
+  ASSERT_TRUE(timing.ok());
+  EXPECT_EQ(timing->from, "");
+  EXPECT_EQ(timing->fastest_mhz, 0);
+}
+
+TEST(SynthesisOutput, TimingErrors) {
+  EXPECT_THAT(MessageOf(ParseTiming("Error: netlist.v, line 3 syntax error\nkiln_slack 1\n", 10).status()),
+              HasSubstr("sta: netlist.v, line 3 syntax error"));
+  EXPECT_FALSE(ParseTiming("", 10).ok());
+}
+
+TEST(SynthesisOutput, YosysSaysWhatIsWrong) {
+  EXPECT_EQ(YosysError("Warning: x\ntop.sv:5: ERROR: syntax error, unexpected '='\n"),
+            "top.sv:5: syntax error, unexpected '='");
+  EXPECT_EQ(YosysError("ERROR: Can't open it!"), "Can't open it!");
+  EXPECT_EQ(YosysError("Warning: x\n"), "");
+}
+
+TEST(SynthesisOutput, XilinxCells) {
+  EXPECT_EQ(XilinxResources("LUT5").luts, 1);
+  EXPECT_EQ(XilinxResources("FDRE").flip_flops, 1);
+  EXPECT_EQ(XilinxResources("DSP48E2").dsps, 1);
+  EXPECT_EQ(XilinxResources("RAMB18E2").block_rams, 0.5);
+  EXPECT_EQ(XilinxResources("RAMB36E1").block_rams, 1);
+  EXPECT_EQ(XilinxResources("RAM64M8").lut_memories, 8);
+  EXPECT_EQ(XilinxResources("RAM64M").lut_memories, 4);
+  EXPECT_EQ(XilinxResources("RAM32M16").lut_memories, 8);
+  EXPECT_EQ(XilinxResources("MUXF7").luts, 0);
+  EXPECT_EQ(XilinxResources("MUXF7").cells, 1);
+}
+
+TEST(SynthesisSources, Parameters) {
+  const auto parameters = ParseParameters("ROWS=4,MASK=8'h2a,SHIFT=-3,INPUT_FORMAT=e4m3");
+  ASSERT_TRUE(parameters.ok()) << parameters.status();
+  ASSERT_EQ(parameters->size(), 4u);
+  EXPECT_EQ((*parameters)[0], std::make_pair(std::string("ROWS"), std::string("4")));
+  EXPECT_EQ((*parameters)[1].second, "8'h2a");
+  EXPECT_EQ((*parameters)[2].second, "32'd4294967293");
+  EXPECT_THAT((*parameters)[3].second, testing::EndsWith("'h50400002000703041081"));
+  EXPECT_TRUE(ParseParameters("")->empty());
+}
+
+TEST(SynthesisSources, ParametersThatAreNone) {
+  for (const char* text : {"ROWS", "=4", "RO WS=4", "ROWS=", "ROWS=four", "ROWS=8'h2g", "ROWS=4;exec", "A=1,,B=2",
+                           "ROWS=99999999999999999999", "ROWS='h1", "ROWS=8'h"}) {
+    EXPECT_FALSE(ParseParameters(text).ok()) << text;
+  }
+}
+
+class SynthesisSourcesOfFolder : public testing::Test {
+ protected:
+  SynthesisSourcesOfFolder() : folder_(*TemporaryFolder::Create("kiln-synthesis-test")) {}
+  void Write(const char* name, const char* text) const { ASSERT_TRUE(WriteFile(folder_.path() / name, text).ok()); }
+  StatusOr<DesignSources> Sources(const std::string& top = "") const { return SourcesOfFolder(folder_.path(), top); }
+  TemporaryFolder folder_;
+};
+
+TEST_F(SynthesisSourcesOfFolder, ComeFromItsList) {
+  Write("filelist.f", "# packages\nfirst.sv\r\n\n// modules\ntop.sv  \n");
+  Write("first.sv", "");
+  Write("top.sv", "");
+  Write("design.mk", "MAIN := x\nTOP := machine\n");
+  const auto sources = Sources();
+  ASSERT_TRUE(sources.ok()) << sources.status();
+  EXPECT_EQ(sources->top, "machine");
+  EXPECT_THAT(sources->files, testing::ElementsAre(folder_.path() / "first.sv", folder_.path() / "top.sv"));
+  EXPECT_EQ(Sources("other")->top, "other");
+  EXPECT_FALSE(Sources("a; exec b").ok());
+}
+
+TEST_F(SynthesisSourcesOfFolder, ErrorsSayWhatIsMissing) {
+  EXPECT_THAT(MessageOf(Sources().status()), HasSubstr("no filelist.f"));
+  Write("filelist.f", "\n");
+  EXPECT_THAT(MessageOf(Sources().status()), HasSubstr("names no files"));
+  Write("filelist.f", "\ntop.sv\n");
+  EXPECT_THAT(MessageOf(Sources().status()), HasSubstr("line 2: 'top.sv' is not there"));
+  Write("top.sv", "");
+  EXPECT_THAT(MessageOf(Sources().status()), HasSubstr("--top"));
+}
+
+TEST(SynthesisSources, OfAModule) {
+  const auto sources = SourcesOfModule("kiln_pulse_delay");
+  ASSERT_TRUE(sources.ok()) << sources.status();
+  EXPECT_EQ(sources->top, "kiln_pulse_delay");
+  EXPECT_FALSE(SourcesOfModule("kiln_none").ok());
+  EXPECT_FALSE(SourcesOfModule("kiln_format_pkg; exec x").ok());
+}
+
+// With the tools: small designs from end to end.
+class Tools : public testing::Test {
+ protected:
+  Tools() : work_(*TemporaryFolder::Create("kiln-synthesis-test")) {}
+  void SetUp() override {
+    for (const char* tool : {"yosys", "sta"}) {
+      if (!RunProgram({"which", tool}, work_.path() / "which.log").ok()) GTEST_SKIP() << tool << " is not installed";
+    }
+    if (!fs::exists(DefaultLiberty())) GTEST_SKIP() << DefaultLiberty() << " is not installed";
+  }
+  DesignSources Design(const char* text) const {
+    EXPECT_TRUE(WriteFile(work_.path() / "top.sv", text).ok());
+    return {.files = {work_.path() / "top.sv"}, .folders = {}, .top = "top"};
+  }
+  TemporaryFolder work_;
+};
+
+constexpr const char* kCounters = R"(
+module increment #(parameter int WIDTH = 8) (input logic [WIDTH-1:0] a, output logic [WIDTH-1:0] b);
+  assign b = a + 1;
+endmodule
+module counter #(parameter int WIDTH = 8) (input logic clock, output logic [WIDTH-1:0] count);
+  logic [WIDTH-1:0] next;
+  increment #(.WIDTH(WIDTH)) add (.a(count), .b(next));
+  always_ff @(posedge clock) count <= next;
+endmodule
+module kiln_ram_1w (input logic clock, input logic [3:0] address, input logic [7:0] data, output logic [7:0] q);
+  logic [7:0] words[16];
+  always_ff @(posedge clock) begin
+    words[address] <= data;
+    q <= words[address];
+  end
+endmodule
+module top #(parameter int WIDTH = 8) (input logic clock, output logic [WIDTH-1:0] x, output logic [4:0] y, output logic [7:0] q);
+  counter #(.WIDTH(WIDTH)) wide (.clock, .count(x));
+  counter #(.WIDTH(5)) narrow (.clock, .count(y));
+  kiln_ram_1w memory (.clock, .address(y[3:0]), .data(x[7:0]), .q);
+endmodule
+)";
+
+TEST_F(Tools, StandardCellsAreCountedByUnit) {
+  SynthesisOptions options;
+  options.parameters = {{"WIDTH", "12"}};
+  const auto result = Synthesise(Design(kCounters), options, work_.path());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->library, "osu018_stdcells");
+  EXPECT_EQ(result->design.name, "top");
+  EXPECT_EQ(result->design.resources.flip_flops, 12 + 5);
+  EXPECT_EQ(result->design.resources.memory_bits, 16 * 8);
+  ASSERT_EQ(result->design.parts.size(), 1u);
+  const SynthesisedUnit& counters = result->design.parts[0];
+  EXPECT_EQ(counters.name, "counter");
+  EXPECT_EQ(counters.instances, 2);
+  EXPECT_TRUE(counters.parts.empty());
+  EXPECT_GE(counters.resources.area, 17 * 96);  // of its flip-flops alone
+  EXPECT_EQ(result->design.own.memory_bits, 16 * 8);
+  ASSERT_TRUE(result->timing.has_value());
+  EXPECT_GT(result->timing->slack_ns, 0);
+  EXPECT_LT(result->timing->slack_ns, 10);
+  EXPECT_THAT(result->timing->from, HasSubstr("wide/"));
+}
+
+TEST_F(Tools, AClockThatIsTooFastHasNegativeSlack) {
+  SynthesisOptions options;
+  options.clock_mhz = 5000;
+  const auto result = Synthesise(Design(kCounters), options, work_.path());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_LT(result->timing->slack_ns, 0);
+  EXPECT_LT(result->timing->fastest_mhz, 5000);
+}
+
+TEST_F(Tools, MemoriesCanBeRegisters) {
+  SynthesisOptions options;
+  options.memories = Memories::kRegisters;
+  options.timing = false;
+  const auto result = Synthesise(Design(kCounters), options, work_.path());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->design.resources.memory_bits, 0);
+  EXPECT_EQ(result->design.resources.flip_flops, 8 + 5 + 16 * 8 + 8);
+  EXPECT_FALSE(result->timing.has_value());
+}
+
+TEST_F(Tools, CombinationalDesignsAreTimedFromPortToPort) {
+  const auto result =
+      Synthesise(Design("module top (input logic [7:0] a, b, output logic [7:0] c);\n  assign c = a + b;\nendmodule\n"),
+                 {}, work_.path());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->design.resources.flip_flops, 0);
+  EXPECT_THAT(result->timing->to, HasSubstr("c["));
+  EXPECT_LT(result->timing->slack_ns, 10);
+}
+
+TEST_F(Tools, FpgasCountTheirOwnCells) {
+  SynthesisOptions options;
+  options.fpga = "xc7";
+  const auto result =
+      Synthesise(Design("module top (input logic clock, input logic signed [7:0] a, b, output logic signed [15:0] c);\n"
+                        "  always_ff @(posedge clock) c <= a * b;\nendmodule\n"),
+                 options, work_.path());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->design.resources.dsps, 1);
+  EXPECT_EQ(result->library, "");
+}
+
+TEST_F(Tools, FaultsOfTheSourceComeInYosysWords) {
+  const auto result =
+      Synthesise(Design("module top (input logic a);\n  absent x (.a);\nendmodule\n"), {}, work_.path());
+  EXPECT_THAT(MessageOf(result.status()), HasSubstr("absent"));
+  EXPECT_THAT(MessageOf(result.status()), HasSubstr("yosys"));
+}
+
+// A library whose cells cannot build what is asked for.
+TEST_F(Tools, ALibraryWithoutACellThatIsNeeded) {
+  SynthesisOptions options;
+  options.timing = false;
+  const auto result =
+      Synthesise(Design("module top (input logic e, d, output logic q);\n  always_latch if (e) q = d;\nendmodule\n"),
+                 options, work_.path());
+  EXPECT_THAT(MessageOf(result.status()), HasSubstr("has no cell for the design's $_DLATCH_P_"));
+}
+
+}  // namespace
+}  // namespace kiln::hardware

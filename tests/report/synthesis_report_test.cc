@@ -1,0 +1,84 @@
+#include "kiln/report/synthesis_report.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace kiln {
+namespace {
+
+using hardware::Resources;
+
+hardware::SynthesisResult Example() {
+  hardware::SynthesisResult result;
+  result.top = "machine";
+  result.library = "cells";
+  result.seconds = 1.25;
+  result.design.name = "machine";
+  result.design.resources = {.area = 4000, .cells = 100, .flip_flops = 20, .memory_bits = 1024};
+  result.design.own = {.area = 1000, .cells = 25, .flip_flops = 20, .memory_bits = 1024};
+  hardware::SynthesisedUnit lanes;
+  lanes.name = "lane";
+  lanes.instances = 16;
+  lanes.resources = {.area = 3000, .cells = 75};
+  result.design.parts = {lanes};
+  result.timing = hardware::Timing{
+      .slack_ns = -2.5, .fastest_mhz = 80, .from = "a/_1_/Q", .to = "q[3]", .from_net = "a/valid", .to_net = ""};
+  return result;
+}
+
+hardware::SynthesisOptions For(const char* fpga) {
+  hardware::SynthesisOptions options;
+  options.fpga = fpga;
+  return options;
+}
+
+TEST(SynthesisReport, TextHasUnitsAndThePath) {
+  EXPECT_EQ(ToText(Example(), {}),
+            "top      machine\n"
+            "library  cells\n"
+            "\n"
+            "unit            instances  area um2   of all  cells  flip-flops  memory bits\n"
+            "--------------  ---------  --------  -------  -----  ----------  -----------\n"
+            "machine                 1     4,000  100.0 %    100          20        1,024\n"
+            "  lane                 16     3,000   75.0 %     75           0            0\n"
+            "  between them                1,000   25.0 %     25          20        1,024\n"
+            "\n"
+            "timing   worst slack -2.50 ns at 100 MHz; at most 80.0 MHz\n"
+            "         from a/valid (a/_1_/Q)\n"
+            "         to   q[3]\n"
+            "time     1.2 s\n");
+}
+
+TEST(SynthesisReport, FpgasHaveColumnsOfTheirOwn) {
+  hardware::SynthesisResult result = Example();
+  result.design.parts.clear();
+  result.design.resources = {.luts = 1200, .carries = 3, .dsps = 64, .block_rams = 1.5};
+  result.timing.reset();
+  EXPECT_EQ(ToText(result, For("xc7")),
+            "top      machine\n"
+            "FPGA     xc7\n"
+            "\n"
+            "unit     instances    LUT  LUT as memory  FF  carry  DSP  BRAM  URAM\n"
+            "-------  ---------  -----  -------------  --  -----  ---  ----  ----\n"
+            "machine          1  1,200              0   0      3   64   1.5     0\n"
+            "\n"
+            "time     1.2 s\n");
+}
+
+TEST(SynthesisReport, JsonHasTheSame) {
+  const auto json = nlohmann::json::parse(ToJson(Example(), {}));
+  EXPECT_EQ(json["top"], "machine");
+  EXPECT_EQ(json["design"]["area"], 4000);
+  EXPECT_EQ(json["design"]["parts"][0]["instances"], 16);
+  EXPECT_EQ(json["design"]["between_parts"]["memory_bits"], 1024);
+  EXPECT_EQ(json["timing"]["slack_ns"], -2.5);
+  EXPECT_EQ(json["timing"]["from_net"], "a/valid");
+  const auto fpga = nlohmann::json::parse(ToJson(Example(), For("xcup")));
+  EXPECT_EQ(fpga["fpga"], "xcup");
+  EXPECT_EQ(fpga["design"]["dsps"], 0);
+  EXPECT_FALSE(fpga["design"].contains("area"));
+}
+
+}  // namespace
+}  // namespace kiln
