@@ -37,7 +37,8 @@ class CompileCommand final : public Command {
         ->required()
         ->type_name("ACCELERATOR");
     app.add_flag("--print", print_, "Print the instructions, too");
-    app.add_option("--output", output_, "Write program.txt and the SystemVerilog, where the family has any, here")
+    app.add_option("--emit", folder_,
+                   "Write the hardware as SystemVerilog here, with program, memory image, testbench and Makefile")
         ->type_name("FOLDER");
     app.add_flag("--no-host", no_host_, "Fail where a kernel would run on the host");
     data_.Declare(app);
@@ -72,21 +73,16 @@ class CompileCommand final : public Command {
         Bytes(program.constant_bytes()), Bytes(program.activation_bytes()), Percent(program.HostShare(), 2));
     context.out << table << sums;
     if (print_) context.out << '\n' << program.Print();
-    if (output_.empty()) return OkStatus();
-    std::error_code error;
-    std::filesystem::create_directories(output_, error);
-    if (error) return ErrorAt(output_, "", "cannot be made: " + error.message(), "name a folder");
-    const std::filesystem::path folder(output_);
-    KILN_RETURN_IF_ERROR(WriteFile(folder / "program.txt", table + sums + '\n' + program.Print()));
-    if (const Status rtl = compiled.accelerator->EmitRtl(program, folder); !rtl.ok()) {
-      if (rtl.code() != StatusCode::kUnimplemented) return rtl;
-      context.out << "\nno SystemVerilog: " << MessageOf(rtl) << '\n';
-    }
+    if (folder_.empty()) return OkStatus();
+    const std::filesystem::path folder(folder_);
+    KILN_RETURN_IF_ERROR(compiled.accelerator->EmitRtl(program, folder));
+    KILN_RETURN_IF_ERROR(WriteFile(folder / "kernels.txt", table + sums));
+    context.out << fmt::format("\nSystemVerilog in {}: make -C {} lint, sim, synth\n", folder_, folder_);
     return OkStatus();
   }
 
  private:
-  std::string model_, accelerator_, output_;
+  std::string model_, accelerator_, folder_;
   bool print_ = false, no_host_ = false;
   DataArguments data_;
   QuantiseArguments quantise_;

@@ -25,11 +25,6 @@ inline int64_t BeatsOf(uint64_t address, int64_t bytes, int64_t port_bytes) {
   return static_cast<int64_t>(((first + static_cast<uint64_t>(bytes) - 1) >> shift) + 1);
 }
 
-// Cycles that a request keeps its port.
-inline int64_t PortBeats(uint64_t address, int64_t bytes, int64_t port_bytes) {
-  return std::max<int64_t>(1, BeatsOf(address, bytes, port_bytes));
-}
-
 // The least that so many bytes can take: those of an aligned address.
 inline int64_t LeastBeats(int64_t bytes, int64_t port_bytes) { return (bytes + port_bytes - 1) / port_bytes; }
 

@@ -38,8 +38,21 @@ struct CompileOptions {
   uint64_t seed = 1;
 };
 
+// How the rtl level runs.
+struct RtlOptions {
+  std::filesystem::path folder;  // where the design is written and its simulation built; empty: a temporary folder
+  // The memory behind the ports. By default ideal: always ready, with the latency that the design point states, so that
+  // cycles are those of the cycle level. Anything else changes cycles, never bits.
+  double stall_probability = 0;     // of each channel, in each stretch of cycles
+  double dram_bytes_per_cycle = 0;  // > 0: a DRAM of this bandwidth, shared by all ports
+  uint64_t dram_row_miss = 0;       // cycles more for a burst to another row
+  uint64_t memory_latency = 0;      // cycles from an address to its first beat; 0: the design point's
+  uint64_t seed = 1;                // of the stalls
+};
+
 struct RunOptions {
   Level level = Level::kFunctional;
+  RtlOptions rtl;
   // Called now and then with the number of images done; may be empty. Called from one thread at a time.
   std::function<void(int64_t done)> on_progress;
 };

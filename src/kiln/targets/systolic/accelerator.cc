@@ -8,9 +8,11 @@
 #include "kiln/targets/interface/family.h"
 #include "kiln/targets/systolic/codegen.h"
 #include "kiln/targets/systolic/cycle.h"
+#include "kiln/targets/systolic/emit.h"
 #include "kiln/targets/systolic/functional.h"
 #include "kiln/targets/systolic/lower.h"
 #include "kiln/targets/systolic/program.h"
+#include "kiln/targets/systolic/rtl.h"
 
 namespace kiln::systolic {
 
@@ -113,14 +115,17 @@ StatusOr<RunResult> SystolicAccelerator::Run(const Program& program, const Batch
       return ErrorAt("", name(), "the reference level runs graphs, not programs",
                      "run the network itself at that level");
     case Level::kRtl:
-      return UnsupportedAt("", name(), "the systolic family has no RTL yet", "use level functional or cycle");
+      return RunRtl(*systolic, batch, options);
   }
   KILN_CHECK(false);
   return absl::InternalError("");
 }
 
-Status SystolicAccelerator::EmitRtl(const Program&, const std::filesystem::path&) const {
-  return UnsupportedAt("", name(), "the systolic family has no RTL yet", "");
+Status SystolicAccelerator::EmitRtl(const Program& program, const std::filesystem::path& folder) const {
+  const auto* systolic = dynamic_cast<const SystolicProgram*>(&program);
+  if (systolic == nullptr)
+    return ErrorAt("", name(), "the program was compiled for another family", "compile it for this one");
+  return EmitDesign(*systolic, folder);
 }
 
 StatusOr<Cost> SystolicAccelerator::EstimateCost() const {

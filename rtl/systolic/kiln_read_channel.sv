@@ -1,0 +1,93 @@
+// A unit's way to memory: kiln_axi_read_port behind a guard that lets no request through which reaches outside the memory, with what a
+// machine needs that stops in the middle of its work: while unit_reset is high nothing new is asked for, and words that are still on
+// their way are taken and thrown away.
+//   request, word   as in kiln_axi_read_port; words are always taken
+//   range_fault     high while the unit asks for something outside the memory
+//   fault           sticky until port_reset: an error response
+//   idle            nothing under way
+module kiln_read_channel #(
+    parameter int unsigned DATA_BYTES = 16,  // width of the port
+    parameter int unsigned MAX_BYTES = 16,  // of a request
+    parameter int unsigned TAG_BITS = 8,
+    parameter int unsigned OUTSTANDING = 32,  // requests under way
+    parameter longint unsigned MEMORY_BYTES = 64'd1 << 30,
+    localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,  // derived, do not set
+    localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1)
+) (
+    input  logic                    clock,
+    input  logic                    unit_reset,
+    input  logic                    port_reset,
+    input  logic                    request_valid,
+    output logic                    request_ready,
+    input  logic [ADDRESS_BITS-1:0] request_address,
+    input  logic [  BYTES_BITS-1:0] request_bytes,
+    input  logic [    TAG_BITS-1:0] request_tag,
+    output logic                    word_valid,
+    output logic [ MAX_BYTES*8-1:0] word_data,
+    output logic [    TAG_BITS-1:0] word_tag,
+    output logic                    idle,
+    output logic                    fault,
+    output logic                    range_fault,
+    // AXI4 master, read channels
+    output logic                    axi_arvalid,
+    input  logic                    axi_arready,
+    output logic [ADDRESS_BITS-1:0] axi_araddr,
+    output logic [             7:0] axi_arlen,
+    output logic [             2:0] axi_arsize,
+    output logic [             1:0] axi_arburst,
+    input  logic                    axi_rvalid,
+    output logic                    axi_rready,
+    input  logic [DATA_BYTES*8-1:0] axi_rdata,
+    input  logic [             1:0] axi_rresp,
+    input  logic                    axi_rlast
+);
+  logic port_valid, port_ready, port_word_valid;
+
+  kiln_address_guard #(
+      .MEMORY_BYTES(MEMORY_BYTES),
+      .BYTES_BITS  (BYTES_BITS)
+  ) guard (
+      .unit_valid(request_valid && !unit_reset),
+      .unit_ready(request_ready),
+      .address   (request_address),
+      .bytes     (request_bytes),
+      .port_valid(port_valid),
+      .port_ready(port_ready),
+      .fault     (range_fault)
+  );
+
+  kiln_axi_read_port #(
+      .ADDRESS_BITS(ADDRESS_BITS),
+      .DATA_BYTES  (DATA_BYTES),
+      .MAX_BYTES   (MAX_BYTES),
+      .TAG_BITS    (TAG_BITS),
+      .OUTSTANDING (OUTSTANDING)
+  ) port (
+      .clock          (clock),
+      .reset          (port_reset),
+      .request_valid  (port_valid),
+      .request_ready  (port_ready),
+      .request_address(request_address),
+      .request_bytes  (request_bytes),
+      .request_tag    (request_tag),
+      .word_valid     (port_word_valid),
+      .word_ready     (1'b1),
+      .word_data      (word_data),
+      .word_tag       (word_tag),
+      .idle           (idle),
+      .fault          (fault),
+      .axi_arvalid    (axi_arvalid),
+      .axi_arready    (axi_arready),
+      .axi_araddr     (axi_araddr),
+      .axi_arlen      (axi_arlen),
+      .axi_arsize     (axi_arsize),
+      .axi_arburst    (axi_arburst),
+      .axi_rvalid     (axi_rvalid),
+      .axi_rready     (axi_rready),
+      .axi_rdata      (axi_rdata),
+      .axi_rresp      (axi_rresp),
+      .axi_rlast      (axi_rlast)
+  );
+
+  assign word_valid = port_word_valid && !unit_reset;
+endmodule

@@ -1,0 +1,163 @@
+// Drives a Verilated systolic machine (rtl/systolic/kiln_systolic.sv, or an emitted kiln_accelerator) with a memory
+// behind its AXI4 ports: writes the program's address and the start bit over AXI4-Lite, runs to the end, says what
+// happened when. Self-contained C++17: it goes beside emitted designs.
+#ifndef KILN_TESTBENCH_SYSTOLIC_BENCH_H_
+#define KILN_TESTBENCH_SYSTOLIC_BENCH_H_
+
+#include <verilated.h>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "kiln_axi_memory.h"
+#include "kiln_systolic_registers.h"
+
+namespace kiln::testbench {
+
+// Widths of the ports, in bytes.
+struct SystolicPorts {
+  unsigned program = 16, input = 16, weight = 16, operand = 16, output = 16;
+};
+
+template <typename Top>
+class SystolicBench {
+ public:
+  // Called twice a cycle, behind the falling and the rising edge: for waveforms.
+  using Dump = std::function<void(uint64_t cycle, int half)>;
+
+  SystolicBench(Top* top, const SystolicPorts& ports, uint64_t memory_bytes, const AxiTiming& timing, uint64_t seed,
+                Dump dump = {})
+      : top_(*top),
+        dump_(std::move(dump)),
+        memory_(memory_bytes, timing),
+        program_(&memory_, ports.program, seed * 8 + 0),
+        input_(&memory_, ports.input, seed * 8 + 1),
+        weight_(&memory_, ports.weight, seed * 8 + 2),
+        operand_(&memory_, ports.operand, seed * 8 + 3),
+        output_(&memory_, ports.output, seed * 8 + 4) {
+    top_.control_awvalid = top_.control_wvalid = top_.control_arvalid = 0;
+    top_.control_bready = top_.control_rready = 0;
+    top_.reset = 1;
+    for (int i = 0; i < 4; ++i) Cycle();
+    top_.reset = 0;
+    Cycle();
+  }
+
+  AxiMemory& memory() { return memory_; }
+
+  void WriteRegister(uint32_t address, uint32_t data) {
+    top_.control_awvalid = 1;
+    top_.control_awaddr = static_cast<decltype(top_.control_awaddr)>(address);
+    top_.control_wvalid = 1;
+    top_.control_wdata = data;
+    top_.control_wstrb = 15;
+    top_.control_bready = 1;
+    for (bool answered = false; !answered;) {
+      Settle();
+      const bool address_taken = top_.control_awready, data_taken = top_.control_wready;
+      answered = top_.control_bvalid;
+      Edge();
+      if (address_taken) top_.control_awvalid = 0;
+      if (data_taken) top_.control_wvalid = 0;
+    }
+    top_.control_bready = 0;
+  }
+
+  uint32_t ReadRegister(uint32_t address) {
+    top_.control_arvalid = 1;
+    top_.control_araddr = static_cast<decltype(top_.control_araddr)>(address);
+    top_.control_rready = 1;
+    for (;;) {
+      Settle();
+      const bool taken = top_.control_arready, answered = top_.control_rvalid;
+      const uint32_t data = top_.control_rdata;
+      Edge();
+      if (taken) top_.control_arvalid = 0;
+      if (answered) {
+        top_.control_rready = 0;
+        return data;
+      }
+    }
+  }
+
+  // Runs the program at `address` until the machine says that it has ended, or for `limit` cycles; false for those.
+  bool Run(uint64_t address, uint64_t limit) {
+    started_ = ended_ = false;
+    cycles_ = 0;
+    finished_.clear();
+    WriteRegister(systolic::kProgramAddress, static_cast<uint32_t>(address));
+    WriteRegister(systolic::kProgramAddressHigh, static_cast<uint32_t>(address >> 32));
+    WriteRegister(systolic::kControl, systolic::kControlStart);
+    for (uint64_t waited = 0; !ended_ && waited < limit; ++waited) Cycle();
+    return ended_;
+  }
+
+  // Of the last run: cycles from its first one to the end of its last instruction, and the end of each instruction.
+  uint64_t cycles() const { return finished_.empty() ? cycles_ : finished_.back(); }
+  const std::vector<uint64_t>& finished() const { return finished_; }
+  // The error code of the status registers; 0: none.
+  uint32_t Error() {
+    const uint32_t status = ReadRegister(systolic::kStatus);
+    return (status & systolic::kStatusError) != 0 ? ReadRegister(systolic::kErrorCode) : 0;
+  }
+  uint64_t Counter(uint32_t unit, uint32_t counter) {
+    const uint32_t at = systolic::CounterAddress(unit, counter);
+    const uint64_t low = ReadRegister(at), high = ReadRegister(at + 4);
+    return high << 32 | low;
+  }
+
+ private:
+  void Cycle() {
+    Settle();
+    Edge();
+  }
+  // What the memory offers in this cycle, and what follows from it.
+  void Settle() {
+    KILN_AXI_DRIVE_READ(top_, program, program_);
+    KILN_AXI_DRIVE_READ(top_, input, input_);
+    KILN_AXI_DRIVE_READ(top_, weight, weight_);
+    KILN_AXI_DRIVE_READ(top_, operand, operand_);
+    KILN_AXI_DRIVE_WRITE(top_, output, output_);
+    top_.clock = 0;
+    top_.eval();
+    Observe();
+    if (dump_) dump_(time_, 0);
+  }
+  void Edge() {
+    KILN_AXI_SAMPLE_READ(top_, program, program_);
+    KILN_AXI_SAMPLE_READ(top_, input, input_);
+    KILN_AXI_SAMPLE_READ(top_, weight, weight_);
+    KILN_AXI_SAMPLE_READ(top_, operand, operand_);
+    KILN_AXI_SAMPLE_WRITE(top_, output, output_);
+    top_.clock = 1;
+    top_.eval();
+    if (dump_) dump_(time_, 1);
+    ++time_;
+  }
+  void Observe() {
+    if (!top_.running) {
+      ended_ = started_;
+      return;
+    }
+    if (!started_) {
+      started_ = true;
+      first_ = time_;
+    }
+    cycles_ = time_ - first_;
+    while (finished_.size() % 65536 != top_.finished) finished_.push_back(cycles_);
+  }
+
+  Top& top_;
+  Dump dump_;
+  AxiMemory memory_;
+  AxiReadPort program_, input_, weight_, operand_;
+  AxiWritePort output_;
+  uint64_t time_ = 0, first_ = 0, cycles_ = 0;
+  bool started_ = false, ended_ = false;
+  std::vector<uint64_t> finished_;
+};
+
+}  // namespace kiln::testbench
+
+#endif  // KILN_TESTBENCH_SYSTOLIC_BENCH_H_

@@ -1,0 +1,125 @@
+// kiln verify: the emitted hardware in Verilator against the functional and the cycle level.
+#include <CLI/App.hpp>
+#include <chrono>
+
+#include "kiln/cli/arguments.h"
+#include "kiln/cli/checks.h"
+#include "kiln/cli/command.h"
+#include "kiln/cli/flow.h"
+#include "kiln/cli/progress.h"
+#include "kiln/report/verify_report.h"
+
+namespace kiln::cli {
+namespace {
+
+class VerifyCommand final : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("model", model_, "The network: ONNX or IR text")->required()->type_name("MODEL");
+    app.add_option("--on", accelerator_, "The accelerator: a YAML file or a name (kiln list accelerators)")
+        ->required()
+        ->type_name("ACCELERATOR");
+    app.add_option("--limit", limit_, "Images, from the first")
+        ->type_name("N")
+        ->check(InRange(1, 1 << 20))
+        ->capture_default_str();
+    app.add_option("--emit", rtl_.folder, "Keep the design and its simulation in this folder")->type_name("FOLDER");
+    app.add_flag("--no-host", no_host_, "Fail where a kernel would run on the host");
+    data_.Declare(app);
+    quantise_.Declare(app, "int8");
+    const auto memory = app.add_option_group("Memory", "Other than ideal: bits are compared, cycles are not");
+    memory->add_option("--stalls", rtl_.stall_probability, "Each AXI channel stalls at random with this probability")
+        ->type_name("P")
+        ->check(CLI::Range(0.0, 0.95));
+    memory->add_option("--dram", rtl_.dram_bytes_per_cycle, "A DRAM of this bandwidth behind all ports together")
+        ->type_name("BYTES")
+        ->check(CLI::Range(0.01, 4096.0));
+    memory->add_option("--row-miss", rtl_.dram_row_miss, "Cycles more that a burst to another row of the DRAM takes")
+        ->type_name("CYCLES");
+    memory->add_option("--memory-latency", rtl_.memory_latency, "Cycles from an address to its first beat")
+        ->type_name("CYCLES")
+        ->check(InRange(1, 1 << 16));
+    memory->add_option("--seed", rtl_.seed, "Of the stalls")->type_name("N")->capture_default_str();
+    app.add_option("--json", json_, "What was found, as JSON; - is standard output")->type_name("FILE");
+    app.footer(
+        "Needs verilator, make and clang++-19. Without --data, images are noise.\n"
+        "Example:\n  kiln verify models/demo_fashion_mnist.onnx --on systolic-int8-8x8 --limit 2 \\\n"
+        "    --data /usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz");
+  }
+
+  Status Run(Context& context) override {
+    FlowOptions options;
+    options.model = model_;
+    options.accelerator = accelerator_;
+    options.recipe = quantise_.recipe();
+    options.recipe_given = quantise_.recipe_given();
+    options.compile.host_fallback = !no_host_;
+    KILN_ASSIGN_OR_RETURN(options.images, data_.Settings());
+    if (!data_.given()) options.images.random = limit_;
+    options.calibration = quantise_.Settings(options.images);
+    options.calibration_images = quantise_.images();
+    KILN_RETURN_IF_ERROR(CheckOutput(json_));
+
+    VerifyReport report;
+    {
+      ProgressBars bars(context.err, context.show_progress);
+      const FlowProgress progress = bars.Callback();
+      KILN_ASSIGN_OR_RETURN(const CompiledNetwork compiled, CompileFlow(options, progress));
+      KILN_RETURN_IF_ERROR(Verify(compiled, progress, &report));
+    }
+    if (json_ == "-") {
+      context.out << ToJson(report);
+    } else {
+      context.out << ToText(report);
+      if (!json_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(json_, ToJson(report)));
+    }
+    if (!report.agrees()) {
+      return absl::InternalError("the levels differ; this is a fault of Kiln");
+    }
+    return OkStatus();
+  }
+
+ private:
+  Status Verify(const CompiledNetwork& compiled, const FlowProgress& progress, VerifyReport* report) const {
+    const int64_t images = std::min(limit_, compiled.images.size());
+    Batch batch;
+    batch.inputs.push_back(compiled.images.converter.MakeBatch(0, images));
+    const auto run = [&](Level level, const char* name, double* seconds) {
+      RunOptions options;
+      options.level = level;
+      options.rtl = rtl_;
+      options.on_progress = [&](int64_t done) {
+        if (progress) progress(name, done, images);
+      };
+      if (progress) progress(name, 0, images);
+      const auto start = std::chrono::steady_clock::now();
+      auto result = compiled.accelerator->Run(*compiled.program, batch, options);
+      *seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      return result;
+    };
+    report->model = model_;
+    report->accelerator = compiled.accelerator->name();
+    report->images = images;
+    report->notes = compiled.report.notes;
+    report->timed = rtl_.stall_probability == 0 && rtl_.dram_bytes_per_cycle == 0 && rtl_.memory_latency == 0;
+    KILN_ASSIGN_OR_RETURN(const RunResult functional,
+                          run(Level::kFunctional, "functional", &report->functional_seconds));
+    KILN_ASSIGN_OR_RETURN(const RunResult cycle, run(Level::kCycle, "cycle", &report->cycle_seconds));
+    KILN_ASSIGN_OR_RETURN(const RunResult rtl, run(Level::kRtl, "rtl", &report->rtl_seconds));
+    CompareLevels(*compiled.program, functional, cycle, rtl, report);
+    return OkStatus();
+  }
+
+  std::string model_, accelerator_, json_;
+  int64_t limit_ = 1;
+  bool no_host_ = false;
+  RtlOptions rtl_;
+  DataArguments data_;
+  QuantiseArguments quantise_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeVerifyCommand() { return std::make_unique<VerifyCommand>(); }
+
+}  // namespace kiln::cli

@@ -1,0 +1,201 @@
+#include "kiln/hardware/rtl_project.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "fmt/format.h"
+#include "kiln/support/file.h"
+#include "kiln/support/process.h"
+
+namespace kiln::hardware {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsNameCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// `text` without its comments.
+std::string WithoutComments(const std::string& text) {
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    if (text.compare(i, 2, "//") == 0) {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (text.compare(i, 2, "/*") == 0) {
+      const size_t end = text.find("*/", i + 2);
+      i = end == std::string::npos ? text.size() : end + 2;
+      out += ' ';
+    } else {
+      out += text[i++];
+    }
+  }
+  return out;
+}
+
+// The names that begin with kiln_ in SystemVerilog text.
+std::set<std::string> LibraryNames(const std::string& text) {
+  const std::string code = WithoutComments(text);
+  std::set<std::string> names;
+  for (size_t i = 0; i < code.size();) {
+    if (!IsNameCharacter(code[i])) {
+      ++i;
+      continue;
+    }
+    size_t end = i;
+    while (end < code.size() && IsNameCharacter(code[end])) ++end;
+    if (code.compare(i, 5, "kiln_") == 0) names.insert(code.substr(i, end - i));
+    i = end;
+  }
+  return names;
+}
+
+// The library's files by module name, as paths relative to it.
+std::map<std::string, std::string> FilesOf(const fs::path& library) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(library)) {
+    if (entry.path().extension() != ".sv") continue;
+    files[entry.path().stem().string()] = fs::relative(entry.path(), library).generic_string();
+  }
+  return files;
+}
+
+std::vector<std::string> LinesOf(const std::string& text) {
+  std::vector<std::string> lines;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    if (end > at && text[at] != '#') lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
+std::string FileName(const std::string& path) { return fs::path(path).filename().string(); }
+
+std::string MakefileOf(const RtlProject& project) {
+  std::string headers;
+  for (const std::string& file : project.testbench) headers += " testbench/" + file;
+  return fmt::format(
+      R"(# lint   Verilator's warnings, all of them
+# sim    builds the simulation (build/simulate) and runs the program once; ARGUMENTS="..." for other runs, see build/simulate --help
+# synth  gates of Yosys' own library, without technology: the structure; `kiln synth` knows cells and timing
+TOP := {top}
+CXX := clang++-19
+ARGUMENTS := {arguments}
+VERILATOR := verilator -Wall --top-module $(TOP) waivers.vlt -f filelist.f
+TRACE ?= 0
+
+.PHONY: lint sim synth clean
+sim: build/simulate
+	build/simulate $(ARGUMENTS)
+
+lint:
+	$(VERILATOR) --lint-only
+
+# With TRACE=1 in a folder of its own, since models that can write waveforms are slower.
+ifeq ($(TRACE),1)
+FOLDER := build/trace
+FLAGS := --trace-fst -CFLAGS -DKILN_TRACE
+else
+FOLDER := build/model
+FLAGS :=
+endif
+
+build/simulate: $(FOLDER)/V$(TOP)
+	cp $< $@
+
+$(FOLDER)/V$(TOP): top.sv filelist.f waivers.vlt $(wildcard rtl/*.sv){headers}
+	mkdir -p $(FOLDER)
+	$(VERILATOR) --cc --exe --assert -DKILN_AXI_CHECKER -O3 --x-assign fast --x-initial fast $(FLAGS) --Mdir $(FOLDER) \
+	  -CFLAGS "-std=c++20 -I$(CURDIR)/testbench -I$(CURDIR)" {main}
+	$(MAKE) -s -C $(FOLDER) -f V$(TOP).mk CXX="$(CXX)" LINK="$(CXX)" OPT_FAST=-O2 OPT_SLOW=-O1 CFG_CXXFLAGS_PCH=
+
+synth:
+	mkdir -p build
+	yosys -q -l build/synth.log -p "read_verilog -sv $(shell cat filelist.f); synth -top $(TOP); tee -o build/synth.txt stat"
+
+clean:
+	rm -rf build
+)",
+      fmt::arg("top", project.top), fmt::arg("arguments", project.simulation_arguments), fmt::arg("headers", headers),
+      fmt::arg("main", project.testbench.empty() ? "" : "testbench/" + project.testbench[0]));
+}
+
+}  // namespace
+
+StatusOr<fs::path> RtlLibrary() {
+  const char* named = std::getenv("KILN_RTL");
+  const fs::path library = named != nullptr ? fs::path(named) : fs::path(KILN_RTL_FOLDER);
+  std::error_code error;
+  if (fs::exists(library / "packages.f", error)) return library;
+  return NotFoundAt(library.string(), "", "the SystemVerilog library is not there",
+                    "name its folder in the environment variable KILN_RTL");
+}
+
+StatusOr<std::vector<std::string>> NeededFiles(const fs::path& library, const std::string& text) {
+  const std::map<std::string, std::string> files = FilesOf(library);
+  std::set<std::string> needed;
+  std::vector<std::string> open = {text};
+  while (!open.empty()) {
+    const std::set<std::string> names = LibraryNames(open.back());
+    open.pop_back();
+    for (const std::string& name : names) {
+      const auto file = files.find(name);
+      if (file == files.end() || !needed.insert(name).second) continue;
+      KILN_ASSIGN_OR_RETURN(std::string source, ReadFile(library / file->second));
+      open.push_back(std::move(source));
+    }
+  }
+  KILN_ASSIGN_OR_RETURN(const std::string packages, ReadFile(library / "packages.f"));
+  std::vector<std::string> ordered;
+  for (const std::string& package : LinesOf(packages)) {
+    if (needed.erase(fs::path(package).stem().string()) > 0) ordered.push_back(package);
+  }
+  for (const std::string& name : needed) ordered.push_back(files.at(name));
+  return ordered;
+}
+
+Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
+  KILN_ASSIGN_OR_RETURN(const fs::path library, RtlLibrary());
+  KILN_ASSIGN_OR_RETURN(const std::vector<std::string> files, NeededFiles(library, project.top_text));
+  // Everything is read before anything is written.
+  std::vector<std::pair<fs::path, std::string>> texts;
+  std::string list;
+  for (const std::string& file : files) {
+    KILN_ASSIGN_OR_RETURN(std::string text, ReadFile(library / file));
+    list += "rtl/" + FileName(file) + "\n";
+    texts.emplace_back(fs::path("rtl") / FileName(file), std::move(text));
+  }
+  list += "top.sv\n";
+  for (const std::string& file : project.testbench) {
+    KILN_ASSIGN_OR_RETURN(std::string text, ReadFile(library / "testbench" / file));
+    texts.emplace_back(fs::path("testbench") / file, std::move(text));
+  }
+  KILN_ASSIGN_OR_RETURN(std::string waivers, ReadFile(library / "waivers.vlt"));
+  texts.emplace_back("waivers.vlt", std::move(waivers));
+  texts.emplace_back("top.sv", project.top_text);
+  texts.emplace_back("filelist.f", list);
+  texts.emplace_back("Makefile", MakefileOf(project));
+  for (const auto& [name, text] : project.others) texts.emplace_back(name, text);
+
+  std::error_code error;
+  for (const char* part : {"rtl", "testbench"}) {
+    fs::create_directories(folder / part, error);
+    if (error) return ErrorAt(folder.string(), "", "cannot be made: " + error.message(), "name a folder to write to");
+  }
+  for (const auto& [name, text] : texts) KILN_RETURN_IF_ERROR(WriteFile(folder / name, text));
+  return OkStatus();
+}
+
+StatusOr<fs::path> BuildSimulation(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder / "build", error);
+  if (error) return ErrorAt(folder.string(), "", "cannot be written: " + error.message(), "");
+  KILN_RETURN_IF_ERROR(
+      RunProgram({"make", "-s", "-C", folder.string(), "build/simulate"}, folder / "build" / "build.log"));
+  return folder / "build" / "simulate";
+}
+
+}  // namespace kiln::hardware

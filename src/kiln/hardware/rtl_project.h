@@ -1,0 +1,43 @@
+// A folder with a design in SystemVerilog that stands by itself: the modules of rtl/ that it needs, its own top, memory
+// images, a testbench, and a Makefile with lint, sim and synth.
+#ifndef KILN_HARDWARE_RTL_PROJECT_H_
+#define KILN_HARDWARE_RTL_PROJECT_H_
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kiln/support/status.h"
+
+namespace kiln::hardware {
+
+struct RtlProject {
+  std::string top;       // name of the top module
+  std::string top_text;  // its SystemVerilog; modules of rtl/ are found by the names it mentions
+  // Files of rtl/testbench that the simulation is built from: a main program and its headers.
+  std::vector<std::string> testbench;
+  std::string simulation_arguments;                         // of `make sim`
+  std::vector<std::pair<std::string, std::string>> others;  // name and text: images, headers
+};
+
+// Where the SystemVerilog library is: $KILN_RTL, else the source folder that this program was built from. Error: no
+// library there.
+StatusOr<std::filesystem::path> RtlLibrary();
+
+// Writes the project: all of it or, after an error, nothing of what was not there before. `folder` is made; what is in
+// it under the same names is overwritten.
+//   top.sv, filelist.f, Makefile, waivers.vlt, rtl/ (flat), testbench/, and `others`
+Status WriteRtlProject(const RtlProject& project, const std::filesystem::path& folder);
+
+// Builds the simulation of a written project (make build/simulate) and returns its program's path; the log stands in
+// build/build.log.
+StatusOr<std::filesystem::path> BuildSimulation(const std::filesystem::path& folder);
+
+// Modules and packages of the library that `text` needs, directly or through others, as paths relative to it: packages
+// first, in the order of packages.f, then modules by name.
+StatusOr<std::vector<std::string>> NeededFiles(const std::filesystem::path& library, const std::string& text);
+
+}  // namespace kiln::hardware
+
+#endif  // KILN_HARDWARE_RTL_PROJECT_H_

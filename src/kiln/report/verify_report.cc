@@ -1,0 +1,126 @@
+#include "kiln/report/verify_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "kiln/report/text.h"
+
+namespace kiln {
+namespace {
+
+// The first byte of image `image` in which tensor `t` differs between two runs; -1: none.
+int64_t FirstDifference(const RunResult& a, const RunResult& b, size_t t, int64_t image) {
+  for (const auto tensors : {&RunResult::codes, &RunResult::outputs}) {
+    const Tensor &x = (a.*tensors)[t], &y = (b.*tensors)[t];
+    const int64_t bytes = x.num_bytes() / std::max<int64_t>(x.shape()[0], 1);
+    if (y.num_bytes() != x.num_bytes()) return 0;
+    const uint8_t *p = x.bytes() + image * bytes, *q = y.bytes() + image * bytes;
+    if (std::memcmp(p, q, static_cast<size_t>(bytes)) == 0) continue;
+    return std::mismatch(p, p + bytes, q).first - p;
+  }
+  return -1;
+}
+
+int64_t CountDifferent(const char* level, const RunResult& functional, const RunResult& other, VerifyReport* report) {
+  int64_t different = 0;
+  for (int64_t image = 0; image < report->images; ++image) {
+    bool same = functional.codes.size() == other.codes.size();
+    for (size_t t = 0; same && t < functional.codes.size(); ++t) {
+      const int64_t at = FirstDifference(functional, other, t, image);
+      same = at < 0;
+      if (!same && report->first_difference.empty()) {
+        report->first_difference = fmt::format("image {}, output {}, byte {}, {} level", image, t, at, level);
+      }
+    }
+    different += same ? 0 : 1;
+  }
+  return different;
+}
+
+std::string Agreement(bool agrees) { return agrees ? "the same" : "DIFFERENT"; }
+
+}  // namespace
+
+bool VerifyReport::cycles_agree() const {
+  if (!timed) return true;
+  return cycle_level_cycles == rtl_cycles &&
+         std::all_of(kernels.begin(), kernels.end(), [](const VerifiedKernel& k) { return k.cycle_level == k.rtl; });
+}
+
+void CompareLevels(const Program& program, const RunResult& functional, const RunResult& cycle, const RunResult& rtl,
+                   VerifyReport* report) {
+  report->different_at_cycle_level = CountDifferent("cycle", functional, cycle, report);
+  report->different_at_rtl = CountDifferent("rtl", functional, rtl, report);
+  report->cycle_level_cycles = cycle.cycles_per_image;
+  report->rtl_cycles = rtl.cycles_per_image;
+  const auto cycles_of = [](const RunResult& run, int kernel) {
+    int64_t cycles = 0;
+    for (const KernelTrace& k : run.trace.kernels) cycles += k.kernel == kernel ? k.end - k.begin : 0;
+    return cycles;
+  };
+  for (size_t k = 0; k < program.kernels().size(); ++k) {
+    const KernelInfo& info = program.kernels()[k];
+    if (info.on_host()) continue;
+    const int number = static_cast<int>(k);
+    report->kernels.push_back({info.name, info.operation, cycles_of(cycle, number), cycles_of(rtl, number)});
+  }
+}
+
+std::string ToText(const VerifyReport& r) {
+  Table table;
+  table.Column("kernel").Column("operation").Right("cycle level").Right("rtl");
+  if (r.timed) table.Column("");
+  for (const VerifiedKernel& k : r.kernels) {
+    std::vector<std::string> row = {Shorten(k.name, 40), Shorten(k.operation, 48), Thousands(k.cycle_level),
+                                    Thousands(k.rtl)};
+    if (r.timed) row.push_back(k.cycle_level == k.rtl ? "" : "DIFFERENT");
+    table.Row(std::move(row));
+  }
+  std::string out =
+      fmt::format("model        {}\naccelerator  {}\nimages       {}\n\n", r.model, r.accelerator, r.images);
+  out += table.ToString();
+  const int64_t cycle = r.cycle_level_cycles.empty() ? 0 : r.cycle_level_cycles[0];
+  const int64_t rtl = r.rtl_cycles.empty() ? 0 : r.rtl_cycles[0];
+  out += fmt::format("\nbits         {}: functional, cycle and rtl level\n", Agreement(r.bits_agree()));
+  if (!r.first_difference.empty()) out += fmt::format("             first difference: {}\n", r.first_difference);
+  if (r.timed) {
+    out += fmt::format("cycles       {}: {} at the cycle level, {} in RTL (first image)\n", Agreement(r.cycles_agree()),
+                       Thousands(cycle), Thousands(rtl));
+  } else {
+    out += fmt::format(
+        "cycles       not compared, the memory is not ideal: {} in RTL, {} with an ideal one (first image)\n",
+        Thousands(rtl), Thousands(cycle));
+  }
+  out += fmt::format("time         functional {:.2f} s, cycle {:.2f} s, rtl {:.2f} s with emitting and building\n",
+                     r.functional_seconds, r.cycle_seconds, r.rtl_seconds);
+  for (const std::string& note : r.notes) out += fmt::format("note         {}\n", note);
+  return out;
+}
+
+std::string ToJson(const VerifyReport& r) {
+  nlohmann::ordered_json json = {{"model", r.model},
+                                 {"accelerator", r.accelerator},
+                                 {"images", r.images},
+                                 {"agrees", r.agrees()},
+                                 {"bits_agree", r.bits_agree()},
+                                 {"cycles_compared", r.timed},
+                                 {"cycles_agree", r.cycles_agree()},
+                                 {"different_at_cycle_level", r.different_at_cycle_level},
+                                 {"different_at_rtl", r.different_at_rtl},
+                                 {"first_difference", r.first_difference},
+                                 {"cycle_level_cycles", r.cycle_level_cycles},
+                                 {"rtl_cycles", r.rtl_cycles}};
+  json["kernels"] = nlohmann::ordered_json::array();
+  for (const VerifiedKernel& k : r.kernels) {
+    json["kernels"].push_back(
+        {{"name", k.name}, {"operation", k.operation}, {"cycle_level", k.cycle_level}, {"rtl", k.rtl}});
+  }
+  json["seconds"] = {{"functional", r.functional_seconds}, {"cycle", r.cycle_seconds}, {"rtl", r.rtl_seconds}};
+  json["notes"] = r.notes;
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace kiln

@@ -1,0 +1,44 @@
+// What `kiln verify` found: whether the functional, cycle and rtl levels agree, image by image and kernel by kernel.
+#ifndef KILN_REPORT_VERIFY_REPORT_H_
+#define KILN_REPORT_VERIFY_REPORT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kiln/targets/interface/accelerator.h"
+
+namespace kiln {
+
+struct VerifiedKernel {
+  std::string name, operation;
+  int64_t cycle_level = 0, rtl = 0;  // cycles of the first image
+};
+
+struct VerifyReport {
+  std::string model, accelerator;
+  int64_t images = 0;
+  // Images whose output bits differ from the functional level's.
+  int64_t different_at_cycle_level = 0, different_at_rtl = 0;
+  std::string first_difference;                                       // where; empty when there is none
+  bool timed = true;                                                  // cycles are compared: an ideal memory
+  std::vector<int64_t> cycle_level_cycles, rtl_cycles;                // one an image
+  std::vector<VerifiedKernel> kernels;                                // on the accelerator, in order
+  double functional_seconds = 0, cycle_seconds = 0, rtl_seconds = 0;  // of running; rtl: emitting and building, too
+  std::vector<std::string> notes;
+
+  bool bits_agree() const { return different_at_cycle_level == 0 && different_at_rtl == 0; }
+  bool cycles_agree() const;  // of every image and kernel; true when not timed
+  bool agrees() const { return bits_agree() && cycles_agree(); }
+};
+
+// Compares the three runs of one batch and fills in what they say. `program` names the kernels.
+void CompareLevels(const Program& program, const RunResult& functional, const RunResult& cycle, const RunResult& rtl,
+                   VerifyReport* report);
+
+std::string ToText(const VerifyReport& report);
+std::string ToJson(const VerifyReport& report);
+
+}  // namespace kiln
+
+#endif  // KILN_REPORT_VERIFY_REPORT_H_

@@ -1,0 +1,201 @@
+#include "kiln/targets/systolic/emit.h"
+
+#include "fmt/format.h"
+#include "kiln/hardware/axi_port.h"
+#include "kiln/hardware/rtl_format.h"
+#include "kiln/hardware/rtl_project.h"
+
+namespace kiln::systolic {
+namespace {
+
+constexpr uint64_t kProgramAlignment = 4096;
+
+uint64_t AlignUp(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
+
+// The signals of an AXI bus: direction as the accelerator sees it, bits, name behind the bus' own.
+struct Signal {
+  bool output;
+  int bits;
+  const char* name;
+};
+
+std::vector<Signal> ReadSignals(int port_bytes) {
+  return {{true, 1, "arvalid"}, {false, 1, "arready"}, {true, 40, "araddr"},
+          {true, 8, "arlen"},   {true, 3, "arsize"},   {true, 2, "arburst"},
+          {false, 1, "rvalid"}, {true, 1, "rready"},   {false, port_bytes * 8, "rdata"},
+          {false, 2, "rresp"},  {false, 1, "rlast"}};
+}
+std::vector<Signal> WriteSignals(int port_bytes) {
+  return {{true, 1, "awvalid"},        {false, 1, "awready"}, {true, 40, "awaddr"},
+          {true, 8, "awlen"},          {true, 3, "awsize"},   {true, 2, "awburst"},
+          {true, 1, "wvalid"},         {false, 1, "wready"},  {true, port_bytes * 8, "wdata"},
+          {true, port_bytes, "wstrb"}, {true, 1, "wlast"},    {false, 1, "bvalid"},
+          {true, 1, "bready"},         {false, 2, "bresp"}};
+}
+std::vector<Signal> ControlSignals() {
+  return {{false, 1, "awvalid"}, {true, 1, "awready"}, {false, 12, "awaddr"}, {false, 1, "wvalid"},
+          {true, 1, "wready"},   {false, 32, "wdata"}, {false, 4, "wstrb"},   {true, 1, "bvalid"},
+          {false, 1, "bready"},  {true, 2, "bresp"},   {false, 1, "arvalid"}, {true, 1, "arready"},
+          {false, 12, "araddr"}, {true, 1, "rvalid"},  {false, 1, "rready"},  {true, 32, "rdata"},
+          {true, 2, "rresp"}};
+}
+
+void AddPorts(const std::string& bus, const std::vector<Signal>& signals, std::string& out) {
+  for (const Signal& s : signals) {
+    const std::string range = s.bits == 1 ? "" : fmt::format(" [{}:0]", s.bits - 1);
+    out += fmt::format(",\n    {} logic{} {}_{}", s.output ? "output" : "input ", range, bus, s.name);
+  }
+}
+
+struct Parameter {
+  const char* name;
+  std::string value;
+};
+
+std::vector<Parameter> ParametersOf(const Config& c) {
+  const auto number = [](int64_t value) { return std::to_string(value); };
+  const auto format = [](const Format& f) { return hardware::FormatDescriptor(f); };
+  return {
+      {"ARRAY_ROWS", number(c.array_rows)},
+      {"ARRAY_COLUMNS", number(c.array_columns)},
+      {"WEIGHT_ROWS_PER_CYCLE", number(c.weight_rows_per_cycle)},
+      {"INPUT_FORMAT", format(c.input_format)},
+      {"WEIGHT_FORMAT", format(c.weight_format)},
+      {"PRODUCT_ROUNDED", c.product_rounded ? "1'b1" : "1'b0"},
+      {"PSUM_FORMAT", format(c.psum_format)},
+      {"ACCUMULATION_FORMAT", format(c.accumulation_format)},
+      {"INPUT_BUFFER_WORDS", number(c.input_buffer_words)},
+      {"WEIGHT_BUFFER_WORDS", number(c.weight_buffer_words)},
+      {"ACCUMULATION_BUFFER_WORDS", number(c.accumulation_buffer_words)},
+      {"ACCUMULATION_BUFFER_BANKS", number(c.accumulation_buffer_banks)},
+      {"VECTOR_STAGES", number(c.vector_stages)},
+      {"VECTOR_STAGE_LATENCY", number(c.vector_stage_latency)},
+      {"VECTOR_ROW_BUFFER_WORDS", number(c.vector_row_buffer_words)},
+      {"VECTOR_ROWS_IN_FLIGHT", number(c.vector_rows_in_flight)},
+      {"DEPTHWISE_MULTIPLIERS", number(c.depthwise_multipliers)},
+      {"DEPTHWISE_BUFFER_WORDS", number(c.depthwise_buffer_words)},
+      {"INPUT_PORT_BYTES", number(c.input_port_bytes)},
+      {"WEIGHT_PORT_BYTES", number(c.weight_port_bytes)},
+      {"OPERAND_PORT_BYTES", number(c.operand_port_bytes)},
+      {"OUTPUT_PORT_BYTES", number(c.output_port_bytes)},
+      {"INSTRUCTION_BYTES_PER_CYCLE", number(c.instruction_bytes_per_cycle)},
+      {"MEMORY_LATENCY", number(c.memory_latency)},
+      {"MEMORY_BYTES", fmt::format("64'd{}", c.memory_bytes)},
+      {"COMMAND_QUEUE_DEPTH", number(c.command_queue_depth)},
+  };
+}
+
+// $readmemh text of 16-byte words, most significant byte first; runs of zero words are left out.
+std::string HexImage(const std::vector<uint8_t>& bytes, uint64_t base) {
+  KILN_CHECK(base % 16 == 0);
+  std::string out;
+  bool gap = true;
+  for (size_t at = 0; at < bytes.size(); at += 16) {
+    std::string word;
+    bool zero = true;
+    for (size_t i = 16; i-- > 0;) {
+      const uint8_t byte = at + i < bytes.size() ? bytes[at + i] : uint8_t{0};
+      zero = zero && byte == 0;
+      word += fmt::format("{:02x}", byte);
+    }
+    if (zero) {
+      gap = true;
+      continue;
+    }
+    if (gap) out += fmt::format("@{:x}\n", (base + at) / 16);
+    gap = false;
+    out += word + "\n";
+  }
+  return out;
+}
+
+std::string DesignHeader(const Config& c) {
+  return fmt::format(
+      "// Of the design point '{}', for the testbench.\n"
+      "#ifndef KILN_DESIGN_H_\n#define KILN_DESIGN_H_\n\n#include \"kiln_systolic_bench.h\"\n\n"
+      "namespace kiln_design {{\n\n"
+      "constexpr kiln::testbench::SystolicPorts kPorts = {{{}, {}, {}, {}, {}}};\n"
+      "// Of an ideal memory behind the ports, from an address to its first beat.\n"
+      "constexpr unsigned kMemoryLatency = {};\n\n"
+      "}}  // namespace kiln_design\n\n#endif  // KILN_DESIGN_H_\n",
+      c.name, c.instruction_bytes_per_cycle, c.input_port_bytes, c.weight_port_bytes, c.operand_port_bytes,
+      c.output_port_bytes, c.memory_latency - kAxiPortLatency);
+}
+
+}  // namespace
+
+std::optional<FormatFault> FindRtlFault(const Config& c) {
+  const auto fault = [](std::string key, std::string what, std::string remedy) {
+    return FormatFault{std::move(key), std::move(what), std::move(remedy)};
+  };
+  if (c.block_size > 0) return fault("block_size", "the RTL has no block scales yet", "block_size: 0");
+  if (c.quire) return fault("quire", "the RTL has no quire yet", "quire: false");
+  if (c.narrow_vector()) {
+    return fault("vector_format", fmt::format("the RTL's vector unit has no {} yet", c.vector_format.name), "fp32");
+  }
+  return std::nullopt;
+}
+
+std::string TopModule(const Config& config) {
+  std::string out = fmt::format(
+      "// The accelerator '{}': the systolic machine of rtl/systolic with this design point's parameters. Emitted by "
+      "Kiln.\n"
+      "module kiln_accelerator (\n    input  logic clock,\n    input  logic reset",
+      config.name);
+  AddPorts("control", ControlSignals(), out);
+  AddPorts("program", ReadSignals(config.instruction_bytes_per_cycle), out);
+  AddPorts("input", ReadSignals(config.input_port_bytes), out);
+  AddPorts("weight", ReadSignals(config.weight_port_bytes), out);
+  AddPorts("operand", ReadSignals(config.operand_port_bytes), out);
+  AddPorts("output", WriteSignals(config.output_port_bytes), out);
+  out +=
+      ",\n    output logic irq,\n    // For testbenches: whether a program runs, and how many of its "
+      "instructions are "
+      "finished, modulo 2^16.\n    output logic running,\n    output logic [15:0] finished\n);\n  kiln_systolic #(\n";
+  const std::vector<Parameter> parameters = ParametersOf(config);
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    out +=
+        fmt::format("      .{}({}){}\n", parameters[i].name, parameters[i].value, i + 1 < parameters.size() ? "," : "");
+  }
+  out += "  ) machine (.*);\nendmodule\n";
+  return out;
+}
+
+ProgramImage ProgramImageOf(const SystolicProgram& program) {
+  ProgramImage image;
+  image.base = AlignUp(program.memory_top(), kProgramAlignment);
+  for (const Step& step : program.steps()) {
+    if (step.kind != Step::Kind::kInstructions) continue;
+    image.bytes.resize(AlignUp(image.bytes.size(), kProgramAlignment));
+    image.addresses.push_back(image.base + image.bytes.size());
+    const std::vector<uint8_t> bits = program.EncodeStep(step);
+    image.bytes.insert(image.bytes.end(), bits.begin(), bits.end());
+  }
+  image.memory_bytes = AlignUp(image.base + image.bytes.size(), kProgramAlignment);
+  return image;
+}
+
+Status EmitDesign(const SystolicProgram& program, const std::filesystem::path& folder) {
+  const Config& config = program.config();
+  if (const auto fault = FindRtlFault(config)) {
+    return UnsupportedAt("", fmt::format("{}, key '{}'", config.name, fault->key), fault->fault, fault->remedy);
+  }
+  const ProgramImage image = ProgramImageOf(program);
+  if (image.addresses.empty()) return UnsupportedAt("", config.name, "the program has no instructions", "");
+  hardware::RtlProject project;
+  project.top = "kiln_accelerator";
+  project.top_text = TopModule(config);
+  project.testbench = {"kiln_systolic_testbench.cc", "kiln_systolic_bench.h", "kiln_systolic_registers.h",
+                       "kiln_axi_memory.h"};
+  project.simulation_arguments = fmt::format("--memory memory.hex --program {}", image.addresses[0]);
+  project.others = {
+      {"memory.hex", "// Constants, then programs: words of 16 bytes, addresses in words.\n" +
+                         HexImage(program.constants(), program.constants_base()) + HexImage(image.bytes, image.base)},
+      {"program.txt", program.Print()},
+      {"design.yaml", PrintConfig(config)},
+      {"design.h", DesignHeader(config)},
+  };
+  return hardware::WriteRtlProject(project, folder);
+}
+
+}  // namespace kiln::systolic
