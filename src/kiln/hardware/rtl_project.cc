@@ -74,53 +74,11 @@ std::vector<std::string> LinesOf(const std::string& text) {
 
 std::string FileName(const std::string& path) { return fs::path(path).filename().string(); }
 
-std::string MakefileOf(const RtlProject& project) {
-  std::string headers;
-  for (const std::string& file : project.testbench) headers += " testbench/" + file;
-  return fmt::format(
-      R"(# lint   Verilator's warnings, all of them
-# sim    builds the simulation (build/simulate) and runs the program once; ARGUMENTS="..." for other runs, see build/simulate --help
-# synth  gates of Yosys' own library, without technology: the structure; `kiln synth` knows cells and timing
-TOP := {top}
-CXX := clang++-19
-ARGUMENTS := {arguments}
-VERILATOR := verilator -Wall --top-module $(TOP) waivers.vlt -f filelist.f
-TRACE ?= 0
-
-.PHONY: lint sim synth clean
-sim: build/simulate
-	build/simulate $(ARGUMENTS)
-
-lint:
-	$(VERILATOR) --lint-only
-
-# With TRACE=1 in a folder of its own, since models that can write waveforms are slower.
-ifeq ($(TRACE),1)
-FOLDER := build/trace
-FLAGS := --trace-fst -CFLAGS -DKILN_TRACE
-else
-FOLDER := build/model
-FLAGS :=
-endif
-
-build/simulate: $(FOLDER)/V$(TOP)
-	cp $< $@
-
-$(FOLDER)/V$(TOP): top.sv filelist.f waivers.vlt $(wildcard rtl/*.sv){headers}
-	mkdir -p $(FOLDER)
-	$(VERILATOR) --cc --exe --assert -DKILN_AXI_CHECKER -O3 --x-assign fast --x-initial fast $(FLAGS) --Mdir $(FOLDER) \
-	  -CFLAGS "-std=c++20 -I$(CURDIR)/testbench -I$(CURDIR)" {main}
-	$(MAKE) -s -C $(FOLDER) -f V$(TOP).mk CXX="$(CXX)" LINK="$(CXX)" OPT_FAST=-O2 OPT_SLOW=-O1 CFG_CXXFLAGS_PCH=
-
-synth:
-	mkdir -p build
-	yosys -q -l build/synth.log -p "read_verilog -sv $(shell cat filelist.f); synth -top $(TOP); tee -o build/synth.txt stat"
-
-clean:
-	rm -rf build
-)",
-      fmt::arg("top", project.top), fmt::arg("arguments", project.simulation_arguments), fmt::arg("headers", headers),
-      fmt::arg("main", project.testbench.empty() ? "" : "testbench/" + project.testbench[0]));
+// What rtl/testbench/Makefile includes.
+std::string SettingsOf(const RtlProject& project) {
+  return fmt::format("TOP := {}\nMAIN := {}\nARGUMENTS ?= {}\n", project.top,
+                     project.testbench.empty() ? "" : "testbench/" + project.testbench[0],
+                     project.simulation_arguments);
 }
 
 }  // namespace
@@ -177,7 +135,9 @@ Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
   texts.emplace_back("waivers.vlt", std::move(waivers));
   texts.emplace_back("top.sv", project.top_text);
   texts.emplace_back("filelist.f", list);
-  texts.emplace_back("Makefile", MakefileOf(project));
+  KILN_ASSIGN_OR_RETURN(std::string makefile, ReadFile(library / "testbench" / "Makefile"));
+  texts.emplace_back("Makefile", std::move(makefile));
+  texts.emplace_back("design.mk", SettingsOf(project));
   for (const auto& [name, text] : project.others) texts.emplace_back(name, text);
 
   std::error_code error;

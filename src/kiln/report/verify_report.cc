@@ -17,7 +17,7 @@ int64_t FirstDifference(const RunResult& a, const RunResult& b, size_t t, int64_
     const Tensor &x = (a.*tensors)[t], &y = (b.*tensors)[t];
     const int64_t bytes = x.num_bytes() / std::max<int64_t>(x.shape()[0], 1);
     if (y.num_bytes() != x.num_bytes()) return 0;
-    const uint8_t *p = x.bytes() + image * bytes, *q = y.bytes() + image * bytes;
+    const std::byte *p = x.bytes() + image * bytes, *q = y.bytes() + image * bytes;
     if (std::memcmp(p, q, static_cast<size_t>(bytes)) == 0) continue;
     return std::mismatch(p, p + bytes, q).first - p;
   }
