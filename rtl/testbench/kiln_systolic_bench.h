@@ -38,8 +38,12 @@ class SystolicBench {
         output_(&memory_, ports.output, seed * 8 + 4) {
     top_.control_awvalid = top_.control_wvalid = top_.control_arvalid = 0;
     top_.control_bready = top_.control_rready = 0;
+    // Until its reset the machine may offer anything: the memory does not listen.
     top_.reset = 1;
-    for (int i = 0; i < 4; ++i) Cycle();
+    for (int i = 0; i < 4; ++i) {
+      Settle();
+      Clock();
+    }
     top_.reset = 0;
     Cycle();
   }
@@ -48,7 +52,7 @@ class SystolicBench {
 
   void WriteRegister(uint32_t address, uint32_t data) {
     top_.control_awvalid = 1;
-    top_.control_awaddr = static_cast<decltype(top_.control_awaddr)>(address);
+    top_.control_awaddr = static_cast<uint16_t>(address);
     top_.control_wvalid = 1;
     top_.control_wdata = data;
     top_.control_wstrb = 15;
@@ -66,7 +70,7 @@ class SystolicBench {
 
   uint32_t ReadRegister(uint32_t address) {
     top_.control_arvalid = 1;
-    top_.control_araddr = static_cast<decltype(top_.control_araddr)>(address);
+    top_.control_araddr = static_cast<uint16_t>(address);
     top_.control_rready = 1;
     for (;;) {
       Settle();
@@ -121,7 +125,7 @@ class SystolicBench {
     KILN_AXI_DRIVE_WRITE(top_, output, output_);
     top_.clock = 0;
     top_.eval();
-    Observe();
+    if (!top_.reset) Observe();
     if (dump_) dump_(time_, 0);
   }
   void Edge() {
@@ -130,6 +134,9 @@ class SystolicBench {
     KILN_AXI_SAMPLE_READ(top_, weight, weight_);
     KILN_AXI_SAMPLE_READ(top_, operand, operand_);
     KILN_AXI_SAMPLE_WRITE(top_, output, output_);
+    Clock();
+  }
+  void Clock() {
     top_.clock = 1;
     top_.eval();
     if (dump_) dump_(time_, 1);

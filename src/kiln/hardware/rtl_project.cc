@@ -126,14 +126,14 @@ Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
     list += "rtl/" + FileName(file) + "\n";
     texts.emplace_back(fs::path("rtl") / FileName(file), std::move(text));
   }
-  list += "top.sv\n";
+  list += project.top + ".sv\n";
   for (const std::string& file : project.testbench) {
     KILN_ASSIGN_OR_RETURN(std::string text, ReadFile(library / "testbench" / file));
     texts.emplace_back(fs::path("testbench") / file, std::move(text));
   }
   KILN_ASSIGN_OR_RETURN(std::string waivers, ReadFile(library / "waivers.vlt"));
   texts.emplace_back("waivers.vlt", std::move(waivers));
-  texts.emplace_back("top.sv", project.top_text);
+  texts.emplace_back(project.top + ".sv", project.top_text);
   texts.emplace_back("filelist.f", list);
   KILN_ASSIGN_OR_RETURN(std::string makefile, ReadFile(library / "testbench" / "Makefile"));
   texts.emplace_back("Makefile", std::move(makefile));

@@ -82,23 +82,20 @@ struct Program {
   uint64_t address = 0;  // of the program, behind everything else
 };
 
+// Instructions one behind the other, each in a memory of its own at any place of a beat, or the one before once more.
+// (Programs whose instructions read what others wrote are those of the networks.)
 Program RandomProgram(Random& random, const Config& config, int length) {
   Program program;
-  for (int i = 0; i < length; ++i) {
+  while (static_cast<int>(program.instructions.size()) < length) {
     const auto opcode = static_cast<Opcode>(random.Between(1, 3));
     systolic::RandomCase c = systolic::RandomInstruction(random, config, opcode);
-    // One behind the other, at any place of a beat; what comes later may also run on the memory of what was before.
-    const bool again = i > 0 && random.Below(4) == 0;
-    const uint64_t offset = again ? 0 : program.memory.size() + random.Below(64);
+    const uint64_t offset = program.memory.size() + random.Below(64);
     Move(c.instruction, offset);
-    if (program.memory.size() < offset + c.memory.size()) program.memory.resize(offset + c.memory.size());
-    if (!again) std::copy(c.memory.begin(), c.memory.end(), program.memory.begin() + static_cast<std::ptrdiff_t>(offset));
-    // Whoever works on memory of an earlier one waits for it.
-    c.instruction.after_previous = again || random.Below(2) == 0;
-    program.instructions.push_back(std::move(c.instruction));
-    if (again) {
-      for (Instruction& in : program.instructions) in.after_previous = true;
-    }
+    program.memory.resize(offset);
+    program.memory.insert(program.memory.end(), c.memory.begin(), c.memory.end());
+    c.instruction.after_previous = random.Below(2) == 0;
+    program.instructions.push_back(c.instruction);
+    if (random.Below(4) == 0) program.instructions.push_back(std::move(c.instruction));
   }
   program.address = (program.memory.size() + 15) / 16 * 16;
   return program;
