@@ -272,6 +272,7 @@ class Machine {
       }
       const bool depthwise = in.opcode == Opcode::kDepthwise;
       DoubleBuffer<InputBank>& buffer = depthwise ? depthwise_inputs_ : inputs_;
+      const Visit* last_fetch = LastWith(p.visits, &Visit::fetch_inputs);
       for (const Visit& visit : p.visits) {
         if (!visit.fetch_inputs) continue;
         for (int32_t fill = 0; fill < p.geometry.fills; ++fill) {
@@ -287,12 +288,22 @@ class Machine {
           FillInputs(in, config_, array_numbers_, p.geometry, visit, first, end, memory_, buffer.bank(k));
           recorder_.unit(kInputFetch).bytes_read += memory_.bytes_read - before;
           recorder_.Busy(kInputFetch, i, cycles);
-          co_await simulator_.Delay(cycles);
+          const bool last = &visit == last_fetch && fill + 1 == p.geometry.fills;
+          const int64_t tail = last ? LastGroupBeats(in, config_, p.geometry, visit, end - 1) - 1 : 0;
+          co_await simulator_.Delay(cycles - tail);
+          if (last) commands_[kInputFetch]->Done();
+          co_await simulator_.Delay(tail);
           co_await buffer.filled.Push(k, config_.memory_latency);
         }
       }
-      commands_[kInputFetch]->Done();
     }
+  }
+
+  // The last visit that has a flag.
+  static const Visit* LastWith(const std::vector<Visit>& visits, bool Visit::* flag) {
+    const auto last = std::find_if(visits.rbegin(), visits.rend(), [flag](const Visit& visit) { return visit.*flag; });
+    KILN_CHECK(last != visits.rend());
+    return &*last;
   }
 
   // The weight tiles of one block in the order of passes: entry t is (row tile, column tile of the block).
@@ -314,6 +325,7 @@ class Machine {
         co_await finished_.AtLeast(static_cast<int64_t>(i));
         recorder_.Stall(kWeightFetch, "earlier instruction", since);
       }
+      const Visit* last_fetch = LastWith(p.visits, &Visit::fetch_weights);
       for (const Visit& visit : p.visits) {
         if (!visit.fetch_weights) continue;
         const int64_t tiles = depthwise ? 1 : int64_t{p.geometry.row_tiles()} * visit.columns;
@@ -342,11 +354,16 @@ class Machine {
           }
           recorder_.unit(kWeightFetch).bytes_read += memory_.bytes_read - before;
           recorder_.Busy(kWeightFetch, i, cycles);
-          co_await simulator_.Delay(cycles);
+          const bool last = &visit == last_fetch && end == tiles;
+          const auto [last_row, last_column] = depthwise ? std::pair{0, 0} : TileOfBlock(p.geometry, visit, end - 1);
+          const int64_t tail =
+              last ? LastWeightBeats(in, config_, visit.batch, last_row, visit.first_column + last_column) - 1 : 0;
+          co_await simulator_.Delay(cycles - tail);
+          if (last) commands_[kWeightFetch]->Done();
+          co_await simulator_.Delay(tail);
           co_await buffer.filled.Push(k, config_.memory_latency);
         }
       }
-      commands_[kWeightFetch]->Done();
     }
   }
 
@@ -473,6 +490,7 @@ class Machine {
       int64_t since = simulator_.now();
       co_await vector_done_.AtLeast(static_cast<int64_t>(i));
       recorder_.Stall(kParameterFetch, "operand port in use", since);
+      const Visit* last_fetch = LastWith(p.visits, &Visit::fetch_parameters);
       for (const Visit& visit : p.visits) {
         if (!visit.fetch_parameters) continue;
         since = simulator_.now();
@@ -484,10 +502,13 @@ class Machine {
         recorder_.unit(kParameterFetch).bytes_read += memory_.bytes_read - before;
         const int64_t cycles = ParameterFetchCycles(*p.instruction, config_, visit);
         recorder_.Busy(kParameterFetch, i, cycles);
-        co_await simulator_.Delay(cycles);
+        const bool last = &visit == last_fetch;
+        const int64_t tail = last ? LastParameterBeats(*p.instruction, config_, visit) - 1 : 0;
+        co_await simulator_.Delay(cycles - tail);
+        if (last) commands_[kParameterFetch]->Done();
+        co_await simulator_.Delay(tail);
         co_await parameters_ready_.Push(0, config_.memory_latency);
       }
-      commands_[kParameterFetch]->Done();
     }
   }
 

@@ -179,6 +179,60 @@ int64_t ParameterFetchCycles(const Instruction& instruction, const Config& confi
   return cycles;
 }
 
+int64_t LastGroupBeats(const Instruction& instruction, const Config& config, const Geometry& geometry,
+                       const Visit& visit, int32_t group) {
+  const Convolution& conv = instruction.convolution;
+  const uint64_t image = Offset(conv.input_base, visit.batch * conv.input_batch_stride);
+  if (instruction.opcode == Opcode::kMatrix && instruction.tiling.packing == Packing::kTaps) {
+    // The last run of the last pixel.
+    const PackedRun run = PackedRuns(instruction, config, group).back();
+    Visit pixel = visit;
+    pixel.y += visit.height - 1;
+    pixel.x += visit.width - 1;
+    pixel.height = pixel.width = 1;
+    const int64_t iy = int64_t{pixel.y} * conv.stride_y - conv.pad_top + int64_t{run.tap_y} * conv.dilation_y;
+    if (iy < 0 || iy >= conv.height) return 1;
+    return PackedRunCycles(instruction, config, pixel, run, Offset(image, iy * conv.input_row_stride));
+  }
+  const int64_t iy = geometry.y.Coordinate(visit.y, geometry.y.Places(visit.height) - 1);
+  const int64_t ix = geometry.x.Coordinate(visit.x, geometry.x.Places(visit.width) - 1);
+  if (iy < 0 || iy >= conv.height || ix < 0 || ix >= conv.width) return 1;
+  const int64_t per_word = instruction.opcode == Opcode::kDepthwise ? config.array_columns : config.array_rows;
+  const int64_t channel = group * per_word, bytes = config.input_format.bytes();
+  const int64_t at = iy * conv.input_row_stride + ix * conv.input_column_stride + channel * bytes;
+  return BeatsOf(Offset(image, at), std::min(per_word, conv.channels - channel) * bytes, config.input_port_bytes);
+}
+
+int64_t LastWeightBeats(const Instruction& instruction, const Config& config, int32_t batch, int32_t row_tile,
+                        int32_t column_tile) {
+  const Convolution& conv = instruction.convolution;
+  const int64_t port = config.weight_port_bytes;
+  const int64_t bytes = config.weight_format.bytes(), word = config.array_columns * bytes;
+  const uint64_t base = Offset(conv.weight_base, batch * conv.weight_batch_stride);
+  if (instruction.opcode == Opcode::kDepthwise) {
+    return BeatsOf(Offset(base, (int64_t{column_tile} * conv.taps() + conv.taps() - 1) * word), word, port);
+  }
+  if (conv.weight_layout == WeightLayout::kTiled) {
+    const int64_t tile = int64_t{column_tile} * GeometryOf(instruction, config).row_tiles() + row_tile;
+    return BeatsOf(Offset(base, ((tile + 1) * config.array_rows - 1) * word), word, port);
+  }
+  const int64_t rows = ValidRows(instruction, config, row_tile),
+                columns = ValidColumns(instruction, config, column_tile);
+  const bool by_rows = conv.weight_column_stride == bytes;
+  const int64_t k = WeightIndex(instruction, config, row_tile, 0) + (by_rows ? rows - 1 : 0);
+  const int64_t n = int64_t{column_tile} * config.array_columns + (by_rows ? 0 : columns - 1);
+  return BeatsOf(Offset(base, k * conv.weight_row_stride + n * conv.weight_column_stride),
+                 (by_rows ? columns : rows) * bytes, port);
+}
+
+int64_t LastParameterBeats(const Instruction& instruction, const Config& config, const Visit& visit) {
+  const Convolution& conv = instruction.convolution;
+  const int32_t tile = visit.first_column + visit.columns - 1;
+  const int64_t at = int64_t{4} * (2 * int64_t{conv.out_channels} + int64_t{tile} * config.array_columns);
+  const uint64_t base = Offset(conv.parameters.base, visit.batch * conv.parameter_batch_stride);
+  return BeatsOf(Offset(base, at), int64_t{4} * ValidColumns(instruction, config, tile), config.operand_port_bytes);
+}
+
 int64_t DepthwiseCycles(const Instruction& instruction, const Config& config, const Visit& visit) {
   return visit.pixels() * CeilDivide(instruction.convolution.taps(), std::max(config.depthwise_multipliers, 1));
 }

@@ -31,6 +31,13 @@ int64_t WeightFetchCycles(const Instruction& instruction, const Config& config, 
 int64_t WeightLoadCycles(const Config& config);
 // Fetch cycles of the channel parameters of a block.
 int64_t ParameterFetchCycles(const Instruction& instruction, const Config& config, const Visit& visit);
+// Beats of the last request of such a fetch (1 where it asks for nothing): a fetch unit is through with an instruction
+// in the first of them.
+int64_t LastGroupBeats(const Instruction& instruction, const Config& config, const Geometry& geometry,
+                       const Visit& visit, int32_t group);
+int64_t LastWeightBeats(const Instruction& instruction, const Config& config, int32_t batch, int32_t row_tile,
+                        int32_t column_tile);
+int64_t LastParameterBeats(const Instruction& instruction, const Config& config, const Visit& visit);
 // Cycles of the depthwise unit for one pixel tile.
 int64_t DepthwiseCycles(const Instruction& instruction, const Config& config, const Visit& visit);
 // Cycles from the end of the last pass (or of the depthwise step) until the last accumulator stands in its bank.
