@@ -545,7 +545,6 @@ module kiln_systolic #(
   logic [WORD_BYTES_BITS-1:0] write_request_bytes;
   logic [WORD_BITS-1:0] write_request_data;
   logic output_idle, output_fault, output_range_fault;
-  logic vector_busy, vector_waits_instruction, vector_waits_accumulators, vector_waits_parameters;
 
   kiln_parameter_fetch #(
       .ARRAY_COLUMNS            (ARRAY_COLUMNS),
@@ -646,6 +645,8 @@ module kiln_systolic #(
       .OUTPUT_PORT_BYTES        (OUTPUT_PORT_BYTES),
       .OPERAND_BUFFER_WORDS     (MEMORY_LATENCY + 8),
       .SLOTS                    (SLOTS),
+      .INPUT_FORMAT             (INPUT_FORMAT),
+      .WEIGHT_FORMAT            (WEIGHT_FORMAT),
       .ACCUMULATION_FORMAT      (ACCUMULATION_FORMAT)
   ) vector (
       .clock                  (clock),
@@ -687,10 +688,7 @@ module kiln_systolic #(
       .write_request_tag      (write_request_tag),
       .write_done             (write_done),
       .write_done_tag         (write_done_tag),
-      .busy                   (vector_busy),
-      .waits_for_instruction  (vector_waits_instruction),
-      .waits_for_accumulators (vector_waits_accumulators),
-      .waits_for_parameters   (vector_waits_parameters)
+      .activity               (activity_vector)
   );
 
   kiln_write_channel #(
@@ -759,8 +757,4 @@ module kiln_systolic #(
   assign activity_parameter_fetch.stalled = {1'b0, parameter_stalled_buffer, parameter_stalled_port};
   assign activity_parameter_fetch.bytes_read = BYTES_BITS'(parameter_bytes_read);
   assign activity_parameter_fetch.bytes_written = '0;
-  assign activity_vector.busy = vector_busy;
-  assign activity_vector.stalled = {vector_waits_parameters, vector_waits_accumulators, vector_waits_instruction};
-  assign activity_vector.bytes_read = vector_request_valid && operand_request_ready ? BYTES_BITS'(vector_request_bytes) : '0;
-  assign activity_vector.bytes_written = write_request_valid && write_request_ready ? BYTES_BITS'(write_request_bytes) : '0;
 endmodule
