@@ -134,6 +134,6 @@ function(kiln_rtl_check_modules)
     add_test(NAME rtl.yosys.${module} COMMAND ${YOSYS_PROGRAM} -q -p
       "read_verilog -sv ${packages} ${file}; hierarchy -check ${folders} -top ${module}; proc; check -assert")
     set_tests_properties(rtl.lint.${module} PROPERTIES TIMEOUT 120)
-    set_tests_properties(rtl.yosys.${module} PROPERTIES TIMEOUT 300 FAIL_REGULAR_EXPRESSION "implicitly declared;Resizing cell port;ERROR")
+    set_tests_properties(rtl.yosys.${module} PROPERTIES TIMEOUT 900 FAIL_REGULAR_EXPRESSION "implicitly declared;Resizing cell port;ERROR")
   endforeach()
 endfunction()

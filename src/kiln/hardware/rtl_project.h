@@ -27,7 +27,8 @@ StatusOr<std::filesystem::path> RtlLibrary();
 
 // Writes the project: all of it or, after an error, nothing of what was not there before. `folder` is made; what is in
 // it under the same names is overwritten.
-//   TOP.sv, filelist.f, Makefile (rtl/testbench/Makefile), design.mk, waivers.vlt, rtl/ (flat), testbench/, and `others`
+//   TOP.sv, filelist.f, Makefile (rtl/testbench/Makefile), design.mk, waivers.vlt, rtl/ (flat), testbench/, and
+//   `others`
 Status WriteRtlProject(const RtlProject& project, const std::filesystem::path& folder);
 
 // Builds the simulation of a written project (make build/simulate) and returns its program's path; the log stands in

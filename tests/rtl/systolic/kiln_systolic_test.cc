@@ -60,9 +60,8 @@ Config Wide() {
   c.weight_port_bytes = 32;
   c.operand_port_bytes = 8;
   c.output_port_bytes = 64;
-  c.instruction_bytes_per_cycle = 8;
+  c.instruction_bytes_per_cycle = 32;
   c.memory_latency = 9;
-  c.command_queue_depth = 2;
   c.depthwise_multipliers = 1;
   return c;
 }

@@ -575,7 +575,7 @@ Config RandomConfig(Random& random) {
   c.operand_port_bytes = 1 << between(3, 6);
   c.output_port_bytes = 1 << between(3, 6);
   c.memory_latency = between(kLeastMemoryLatency, 20);
-  c.instruction_bytes_per_cycle = 1 << between(3, 5);
+  c.instruction_bytes_per_cycle = 1 << between(4, 6);
   c.command_queue_depth = between(1, 4);
   return c;
 }

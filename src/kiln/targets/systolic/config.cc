@@ -173,14 +173,14 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   root.Int("weight_port_bytes", &c.weight_port_bytes, kLeastPort, kMostPort);
   root.Int("operand_port_bytes", &c.operand_port_bytes, kLeastPort, kMostPort);
   root.Int("output_port_bytes", &c.output_port_bytes, kLeastPort, kMostPort);
-  root.Int("instruction_bytes_per_cycle", &c.instruction_bytes_per_cycle, kLeastPort, kMostPort);
+  root.Int("instruction_bytes_per_cycle", &c.instruction_bytes_per_cycle, kLeastInstructionPort, kMostPort);
   for (const auto& [key, value] : {std::pair<std::string_view, int>{"input_port_bytes", c.input_port_bytes},
                                    {"weight_port_bytes", c.weight_port_bytes},
                                    {"operand_port_bytes", c.operand_port_bytes},
                                    {"output_port_bytes", c.output_port_bytes},
                                    {"instruction_bytes_per_cycle", c.instruction_bytes_per_cycle}}) {
     if (!IsPowerOfTwo(value))
-      root.Fail(key, fmt::format("{} is not a power of two", value), "a power of two from 8 to 128");
+      root.Fail(key, fmt::format("{} is not a power of two", value), "a power of two up to 128");
   }
   root.Int("memory_latency", &c.memory_latency, kLeastMemoryLatency, 4096);
   root.Int("memory_bytes", &c.memory_bytes, 4096, kMaxMemory);

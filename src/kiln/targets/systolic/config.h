@@ -24,6 +24,7 @@ namespace kiln::systolic {
 // Widths of AXI4 data buses, in bytes, and the least memory_latency: what a port itself takes, and a memory that
 // answers two cycles after the address.
 inline constexpr int kLeastPort = 8, kMostPort = 128;
+inline constexpr int kLeastInstructionPort = 16;  // a word of the program
 inline constexpr int kLeastMemoryLatency = kAxiPortLatency + 2;
 
 struct Config {
