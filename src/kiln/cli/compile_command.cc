@@ -60,8 +60,8 @@ class CompileCommand final : public Command {
     options.calibration_images = quantise_.images();
     if (options.calibration.path.empty()) options.calibration = options.images;
     if (options.calibration.path.empty() && options.calibration.random == 0) options.calibration.random = 1;
-    if (!output_.empty()) {
-      KILN_RETURN_IF_ERROR(CheckOutput((std::filesystem::path(output_) / "program.txt").string()));
+    if (!folder_.empty()) {
+      KILN_RETURN_IF_ERROR(CheckOutput((std::filesystem::path(folder_) / "program.txt").string()));
     }
     KILN_ASSIGN_OR_RETURN(const CompiledNetwork compiled, CompileFlow(options));
     const Program& program = *compiled.program;
