@@ -85,7 +85,7 @@ std::string SettingsOf(const RtlProject& project) {
 
 StatusOr<fs::path> RtlLibrary() {
   const char* named = std::getenv("KILN_RTL");
-  const fs::path library = named != nullptr ? fs::path(named) : fs::path(KILN_RTL_FOLDER);
+  fs::path library = named != nullptr ? fs::path(named) : fs::path(KILN_RTL_FOLDER);
   std::error_code error;
   if (fs::exists(library / "packages.f", error)) return library;
   return NotFoundAt(library.string(), "", "the SystemVerilog library is not there",

@@ -49,8 +49,7 @@ StatusOr<Simulated> ReadLog(const fs::path& log) {
 class Simulation {
  public:
   Simulation(const SystolicProgram& program, const RtlOptions& options, fs::path folder, fs::path simulate)
-      : program_(program),
-        options_(options),
+      : options_(options),
         folder_(std::move(folder)),
         simulate_(std::move(simulate)),
         image_(ProgramImageOf(program)) {}
@@ -91,7 +90,6 @@ class Simulation {
   }
 
  private:
-  const SystolicProgram& program_;
   const RtlOptions& options_;
   fs::path folder_, simulate_;
   ProgramImage image_;
