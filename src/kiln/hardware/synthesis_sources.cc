@@ -1,13 +1,13 @@
 // Which files and parameters go to the synthesis.
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <sstream>
 
 #include "fmt/format.h"
 #include "kiln/hardware/rtl_format.h"
+#include "kiln/hardware/rtl_project.h"
 #include "kiln/hardware/synthesis.h"
 #include "kiln/numerics/format.h"
 #include "kiln/support/file.h"
@@ -113,13 +113,7 @@ StatusOr<DesignSources> SourcesOfFolder(const fs::path& folder, const std::strin
 
 StatusOr<DesignSources> SourcesOfModule(const std::string& module) {
   if (!IsIdentifier(module)) return ErrorAt("", "--module", fmt::format("'{}' is no module name", module), kNames);
-  const char* named = std::getenv("KILN_RTL");
-  const fs::path library = named != nullptr ? fs::path(named) : fs::path(KILN_RTL_FOLDER);
-  std::error_code error;
-  if (!fs::exists(library / "packages.f", error)) {
-    return NotFoundAt(library.string(), "", "the SystemVerilog library is not there",
-                      "name its folder in the environment variable KILN_RTL");
-  }
+  KILN_ASSIGN_OR_RETURN(const fs::path library, RtlLibrary());
   DesignSources sources{.files = {}, .folders = {}, .top = module};
   KILN_ASSIGN_OR_RETURN(const std::string packages, ReadFile(library / "packages.f"));
   std::istringstream lines(packages);
@@ -127,6 +121,7 @@ StatusOr<DesignSources> SourcesOfModule(const std::string& module) {
     if (!line.empty() && line[0] != '#') sources.files.push_back(library / line);
   }
   const size_t number_of_packages = sources.files.size();
+  std::error_code error;
   for (const auto& entry : fs::recursive_directory_iterator(library, error)) {
     if (entry.is_directory(error)) sources.folders.push_back(entry.path());
     if (entry.path().filename() == module + ".sv") sources.files.push_back(entry.path());
