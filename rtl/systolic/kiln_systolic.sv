@@ -521,10 +521,11 @@ module kiln_systolic #(
   logic [WORD_BYTES_BITS-1:0] operand_request_bytes;
   logic [OPERAND_TAG_BITS-1:0] operand_request_tag, operand_word_tag;
   logic [WORD_BITS-1:0] operand_word_data;
-  logic parameter_request_valid, parameter_write_enable, parameters_filled, parameters_released;
+  logic parameter_request_valid, parameter_request_ready, parameter_word_valid, parameter_write_enable, parameters_filled, parameters_released;
   logic [ADDRESS_BITS-1:0] parameter_request_address;
   logic [WORD_BYTES_BITS-1:0] parameter_request_bytes;
-  logic [PARAMETER_TAG_BITS-1:0] parameter_request_tag;
+  logic [PARAMETER_TAG_BITS-1:0] parameter_request_tag, parameter_word_tag;
+  logic [WORD_BITS-1:0] parameter_word_data, vector_word_data;
   logic [1:0] parameter_write_array;
   logic [ACCUMULATION_PLACE_BITS-1:0] parameter_write_address;
   logic [WORD_BITS-1:0] parameter_write_data;
@@ -536,7 +537,7 @@ module kiln_systolic #(
   logic [COUNT_BITS-1:0] parameter_read_column;
   /* verilator lint_on UNUSEDSIGNAL */
   logic [WORD_BITS-1:0] parameter_offsets, parameter_scales, parameter_biases;
-  logic vector_request_valid;
+  logic vector_request_valid, vector_request_ready, vector_word_valid;
   logic [ADDRESS_BITS-1:0] vector_request_address;
   logic [WORD_BYTES_BITS-1:0] vector_request_bytes;
   kiln_vector_pkg::operand_tag_t vector_request_tag, vector_word_tag;
@@ -557,13 +558,13 @@ module kiln_systolic #(
       .command        (parameter_fetch_command),
       .vector_done    (vector_done),
       .request_valid  (parameter_request_valid),
-      .request_ready  (operand_request_ready && !vector_request_valid),
+      .request_ready  (parameter_request_ready),
       .request_address(parameter_request_address),
       .request_bytes  (parameter_request_bytes),
       .request_tag    (parameter_request_tag),
-      .word_valid     (operand_word_valid && operand_word_tag[OPERAND_TAG_BITS-1]),
-      .word_data      (operand_word_data),
-      .word_tag       (operand_word_tag[PARAMETER_TAG_BITS-1:0]),
+      .word_valid     (parameter_word_valid),
+      .word_data      (parameter_word_data),
+      .word_tag       (parameter_word_tag),
       .write_enable   (parameter_write_enable),
       .write_array    (parameter_write_array),
       .write_address  (parameter_write_address),
@@ -592,12 +593,41 @@ module kiln_systolic #(
       .read_bias    (parameter_biases)
   );
 
-  assign operand_request_valid = vector_request_valid || parameter_request_valid;
-  assign operand_request_address = vector_request_valid ? vector_request_address : parameter_request_address;
-  assign operand_request_bytes = vector_request_valid ? vector_request_bytes : parameter_request_bytes;
-  assign operand_request_tag = vector_request_valid ? OPERAND_TAG_BITS'(vector_request_tag) :
-      {1'b1, {(OPERAND_TAG_BITS - 1 - PARAMETER_TAG_BITS) {1'b0}}, parameter_request_tag};
-  assign vector_word_tag = operand_word_tag[VECTOR_TAG_BITS-1:0];
+  kiln_read_share #(
+      .ADDRESS_BITS(ADDRESS_BITS),
+      .BYTES_BITS  (WORD_BYTES_BITS),
+      .WORD_BITS   (WORD_BITS),
+      .A_TAG_BITS  (VECTOR_TAG_BITS),
+      .B_TAG_BITS  (PARAMETER_TAG_BITS)
+  ) operand_share (
+      .a_request_valid  (vector_request_valid),
+      .a_request_ready  (vector_request_ready),
+      .a_request_address(vector_request_address),
+      .a_request_bytes  (vector_request_bytes),
+      .a_request_tag    (vector_request_tag),
+      .a_word_valid     (vector_word_valid),
+      .a_word_ready     (1'b1),
+      .a_word_data      (vector_word_data),
+      .a_word_tag       (vector_word_tag),
+      .b_request_valid  (parameter_request_valid),
+      .b_request_ready  (parameter_request_ready),
+      .b_request_address(parameter_request_address),
+      .b_request_bytes  (parameter_request_bytes),
+      .b_request_tag    (parameter_request_tag),
+      .b_word_valid     (parameter_word_valid),
+      .b_word_ready     (1'b1),
+      .b_word_data      (parameter_word_data),
+      .b_word_tag       (parameter_word_tag),
+      .request_valid    (operand_request_valid),
+      .request_ready    (operand_request_ready),
+      .request_address  (operand_request_address),
+      .request_bytes    (operand_request_bytes),
+      .request_tag      (operand_request_tag),
+      .word_valid       (operand_word_valid),
+      .word_ready       (),  // a channel's words are always taken
+      .word_data        (operand_word_data),
+      .word_tag         (operand_word_tag)
+  );
 
   kiln_read_channel #(
       .DATA_BYTES  (OPERAND_PORT_BYTES),
@@ -673,12 +703,12 @@ module kiln_systolic #(
       .parameter_scales       (parameter_scales),
       .parameter_biases       (parameter_biases),
       .operand_request_valid  (vector_request_valid),
-      .operand_request_ready  (operand_request_ready),
+      .operand_request_ready  (vector_request_ready),
       .operand_request_address(vector_request_address),
       .operand_request_bytes  (vector_request_bytes),
       .operand_request_tag    (vector_request_tag),
-      .operand_word_valid     (operand_word_valid && !operand_word_tag[OPERAND_TAG_BITS-1]),
-      .operand_word_data      (operand_word_data),
+      .operand_word_valid     (vector_word_valid),
+      .operand_word_data      (vector_word_data),
       .operand_word_tag       (vector_word_tag),
       .write_request_valid    (write_request_valid),
       .write_request_ready    (write_request_ready),
