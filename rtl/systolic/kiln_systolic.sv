@@ -30,6 +30,7 @@ module kiln_systolic #(
     parameter int unsigned VECTOR_STAGE_LATENCY = 4,  // cycles
     parameter int unsigned VECTOR_ROW_BUFFER_WORDS = 1024,
     parameter int unsigned VECTOR_ROWS_IN_FLIGHT = 8,
+    parameter int unsigned OPERAND_BUFFER_WORDS = 32,
     parameter int unsigned DEPTHWISE_MULTIPLIERS = 9,  // 0: no such unit
     parameter int unsigned DEPTHWISE_BUFFER_WORDS = 1024,
     parameter int unsigned INPUT_PORT_BYTES = 16,
@@ -673,7 +674,7 @@ module kiln_systolic #(
       .ACCUMULATION_BUFFER_BANKS(ACCUMULATION_BUFFER_BANKS),
       .OPERAND_PORT_BYTES       (OPERAND_PORT_BYTES),
       .OUTPUT_PORT_BYTES        (OUTPUT_PORT_BYTES),
-      .OPERAND_BUFFER_WORDS     (MEMORY_LATENCY + 8),
+      .OPERAND_BUFFER_WORDS     (OPERAND_BUFFER_WORDS),
       .SLOTS                    (SLOTS),
       .INPUT_FORMAT             (INPUT_FORMAT),
       .WEIGHT_FORMAT            (WEIGHT_FORMAT),

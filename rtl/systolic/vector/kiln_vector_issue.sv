@@ -1,6 +1,7 @@
 // The queue between operand fetch and lanes, and the rule by which words leave it: a word enters the lanes when all it reads is there, the
 // word before has had as many cycles as its slot had, and the lanes advance (docs/systolic.md, "Slots").
-//   slot_begin   a word comes in, with what it is (slot_word) and whether it reads operands; room says that one fits
+//   slot_begin   a word comes in, with what it is (slot_word) and whether it reads operands; room says that one fits: the word
+//                WORDS - 1 before it has entered the lanes, in an earlier cycle
 //   slot_end     its slot has ended; slot_cycles is its length
 //   complete     the operands of the word at complete_place are on their way into the operand buffer (usable two cycles later)
 //   issue        a word enters the lanes in this cycle: in the cycle of its slot_begin when it reads nothing and none is before it

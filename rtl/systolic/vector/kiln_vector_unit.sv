@@ -28,7 +28,7 @@ module kiln_vector_unit #(
     parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,
     parameter int unsigned OPERAND_PORT_BYTES = 16,
     parameter int unsigned OUTPUT_PORT_BYTES = 16,
-    parameter int unsigned OPERAND_BUFFER_WORDS = 48,  // words between operand fetch and lanes; at least the memory latency and 4 more
+    parameter int unsigned OPERAND_BUFFER_WORDS = 32,  // words between operand fetch and lanes: so far requests run ahead
     parameter int unsigned SLOTS = 7,  // programs in the stage memories, kiln_systolic_pkg::vector_command_t
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,

@@ -37,7 +37,7 @@ constexpr int kPortLatency = 2;  // of it, the port's own
 constexpr int kSlots = 16;
 
 // The design point of the models in CMakeLists.txt.
-Config UnitConfig(int lanes, int stages, int latency) {
+Config UnitConfig(int lanes, int stages, int latency, int operand_words = 64) {
   Config c;
   c.name = "vector unit";
   c.array_rows = lanes;
@@ -46,6 +46,7 @@ Config UnitConfig(int lanes, int stages, int latency) {
   c.vector_stage_latency = latency;
   c.vector_row_buffer_words = 16;
   c.vector_rows_in_flight = 3;
+  c.operand_buffer_words = operand_words;
   c.accumulation_buffer_words = 64;
   c.operand_port_bytes = 8;
   c.output_port_bytes = 8;
@@ -56,11 +57,11 @@ Config UnitConfig(int lanes, int stages, int latency) {
 
 struct Design4 {
   using Model = Vvector_unit_4;
-  static Config config() { return UnitConfig(4, 3, 2); }
+  static Config config() { return UnitConfig(4, 3, 2, 13); }
 };
 struct Design3 {
   using Model = Vvector_unit_3;
-  static Config config() { return UnitConfig(3, 4, 1); }
+  static Config config() { return UnitConfig(3, 4, 1, 5); }
 };
 
 // Codes of the array's formats in memory, and float accumulators.

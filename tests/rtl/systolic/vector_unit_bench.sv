@@ -4,6 +4,7 @@ module vector_unit_bench #(
     parameter int unsigned VECTOR_STAGES = 3,
     parameter int unsigned VECTOR_STAGE_LATENCY = 2,
     parameter int unsigned VECTOR_ROW_BUFFER_WORDS = 16,
+    parameter int unsigned OPERAND_BUFFER_WORDS = 64,
     parameter int unsigned VECTOR_ROWS_IN_FLIGHT = 3,
     parameter int unsigned ACCUMULATION_BUFFER_WORDS = 64,
     parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,
@@ -96,7 +97,7 @@ module vector_unit_bench #(
       .INPUT_FORMAT(INPUT_FORMAT),
       .WEIGHT_FORMAT(WEIGHT_FORMAT),
       .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT),
-      .OPERAND_BUFFER_WORDS(64),
+      .OPERAND_BUFFER_WORDS(OPERAND_BUFFER_WORDS),
       .SLOTS(16)
   ) unit (
       .clock,

@@ -568,6 +568,7 @@ Config RandomConfig(Random& random) {
   c.vector_stage_latency = between(1, 5);
   c.vector_row_buffer_words = between(2, 16);
   c.vector_rows_in_flight = between(1, 8);
+  c.operand_buffer_words = between(kLeastOperandBuffer, 40);
   c.depthwise_multipliers = between(1, 9);
   c.depthwise_buffer_words = between(64, 256);
   c.input_port_bytes = 1 << between(3, 6);

@@ -196,6 +196,23 @@ TEST(StepTime, WordsEnterBehindTheirOperands) {
   EXPECT_EQ(time.finished, time.busy - 1 + depth + config.memory_latency);
 }
 
+// The next slot begins behind the entry of the word operand_buffer_words - 1 before it.
+TEST(StepTime, RequestsRunAheadAsFarAsTheOperandBufferGoes) {
+  Config config = Machine();
+  VectorProgram program;
+  program.length = 12 * config.lanes();
+  program.operands = {Stream{}};
+  program.operands[0].element_stride = 1;
+  program.passes = {Pass{}};
+  program.passes[0].to_memory = true;
+  program.output.element_stride = 1;
+  const int64_t latency = config.memory_latency;
+  config.operand_buffer_words = static_cast<int>(latency) + 1 + 2;
+  EXPECT_EQ(VectorInstructionTime(program, config).busy, latency + 1 + 12);
+  config.operand_buffer_words = 5;  // four words enter, the fifth's slot begins a cycle after the first one's entry
+  EXPECT_EQ(VectorInstructionTime(program, config).busy, 3 * (latency + 1) + 2 + 4);
+}
+
 TEST(StepTime, ReductionsWaitForTheTreeOfTheirLanes) {
   Config config = Machine();
   VectorProgram program;

@@ -166,6 +166,7 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   root.Int("vector_stage_latency", &c.vector_stage_latency, 1, 64);
   root.Int("vector_row_buffer_words", &c.vector_row_buffer_words, 1, kMaxWords);
   root.Int("vector_rows_in_flight", &c.vector_rows_in_flight, 1, 1024);
+  root.Int("operand_buffer_words", &c.operand_buffer_words, kLeastOperandBuffer, kMostOperandBuffer);
   root.Int("depthwise_multipliers", &c.depthwise_multipliers, 0, 256);
   root.Int("depthwise_buffer_words", &c.depthwise_buffer_words, 1, kMaxWords);
 
@@ -218,6 +219,7 @@ std::string PrintConfig(const Config& c) {
   add("vector_stage_latency", c.vector_stage_latency);
   add("vector_row_buffer_words", c.vector_row_buffer_words);
   add("vector_rows_in_flight", c.vector_rows_in_flight);
+  add("operand_buffer_words", c.operand_buffer_words);
   add("depthwise_multipliers", c.depthwise_multipliers);
   add("depthwise_buffer_words", c.depthwise_buffer_words);
   add("input_port_bytes", c.input_port_bytes);

@@ -21,6 +21,9 @@
 
 namespace kiln::systolic {
 
+// Of operand_buffer_words: room is looked at a cycle later and the last word keeps its place until it has been read;
+// the RTL numbers places in a byte.
+inline constexpr int kLeastOperandBuffer = 4, kMostOperandBuffer = 256;
 // Widths of AXI4 data buses, in bytes, and the least memory_latency: what a port itself takes, and a memory that
 // answers two cycles after the address.
 inline constexpr int kLeastPort = 8, kMostPort = 128;
@@ -68,6 +71,7 @@ struct Config {
   int vector_stage_latency = 4;        // cycles
   int vector_row_buffer_words = 1024;  // fp32 words of `lanes` elements that keep rows on chip between passes
   int vector_rows_in_flight = 8;       // rows that take a pass together, so that one's latency hides behind the others
+  int operand_buffer_words = 32;  // words that wait for their memory operands: so far requests run ahead of the lanes
 
   // Depthwise unit: lanes = array_columns channels at once; 0 multipliers a lane: no such unit.
   int depthwise_multipliers = 9;      // a lane; a kernel of t taps takes ceil(t / multipliers) cycles a word

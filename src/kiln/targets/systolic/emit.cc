@@ -72,6 +72,7 @@ std::vector<Parameter> ParametersOf(const Config& c) {
       {"VECTOR_STAGE_LATENCY", number(c.vector_stage_latency)},
       {"VECTOR_ROW_BUFFER_WORDS", number(c.vector_row_buffer_words)},
       {"VECTOR_ROWS_IN_FLIGHT", number(c.vector_rows_in_flight)},
+      {"OPERAND_BUFFER_WORDS", number(c.operand_buffer_words)},
       {"DEPTHWISE_MULTIPLIERS", number(c.depthwise_multipliers)},
       {"DEPTHWISE_BUFFER_WORDS", number(c.depthwise_buffer_words)},
       {"INPUT_PORT_BYTES", number(c.input_port_bytes)},

@@ -13,6 +13,9 @@
 namespace kiln::systolic {
 namespace {
 
+// Words short of operand_buffer_words that requests run ahead of the lanes.
+constexpr int64_t kOperandBufferMargin = 2;
+
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool Uses(const std::vector<Stage>& stages, Argument argument) {
@@ -31,10 +34,10 @@ struct WordBeats {
   int64_t slot() const { return std::max({int64_t{1}, operands, output}); }
 };
 
-// The clock of the slots.
+// The clock of the slots, as long as requests never have to wait for room in the operand buffer.
 class Slots {
  public:
-  explicit Slots(int64_t latency) : latency_(latency) {}
+  explicit Slots(const Config& config) : latency_(config.memory_latency), buffer_words_(config.operand_buffer_words) {}
 
   void Add(const WordBeats& word, int64_t times) { Add(times * word.slot(), word.operands); }
   // Words that have slots of `cycles` cycles together, and of which the greediest takes `operands` beats.
@@ -46,6 +49,10 @@ class Slots {
   // The word added last goes to memory.
   void Written(const WordBeats& word) { written_ = slots_ - word.slot() + lead_ + word.output; }
 
+  // Whether they never had to. Words enter the lanes at most `lead_` cycles behind their slots, and a slot has a cycle
+  // at least, so that no more words than that are on their way.
+  bool unhindered() const { return lead_ <= buffer_words_ - kOperandBufferMargin; }
+
   VectorTime Time(int64_t depth) const {
     const int64_t busy = slots_ + lead_;
     return {busy, std::max(busy, written_ + latency_) + depth};
@@ -53,9 +60,41 @@ class Slots {
 
  private:
   const int64_t latency_;
+  const int64_t buffer_words_;
   int64_t slots_ = 0;
   int64_t lead_ = 0;     // how far words enter the lanes behind their slots: the longest way of an operand so far
   int64_t written_ = 0;  // when the last byte has been handed to the output port, less the pipeline's depth
+};
+
+// The same word by word, with the waiting for room.
+class BoundedSlots {
+ public:
+  explicit BoundedSlots(const Config& config)
+      : latency_(config.memory_latency), entered_(static_cast<size_t>(config.operand_buffer_words - 1), -1) {}
+
+  void Add(const WordBeats& word, bool written) {
+    // The word that many before this one has entered the lanes, in an earlier cycle.
+    const int64_t begin = std::max(next_slot_, entered_[at_] + 1);
+    const int64_t enter = std::max(next_turn_, word.operands > 0 ? begin + latency_ + word.operands : begin);
+    next_slot_ = begin + word.slot();
+    next_turn_ = enter + word.slot();
+    entered_[at_] = enter;
+    at_ = at_ + 1 == entered_.size() ? 0 : at_ + 1;
+    if (written) written_ = enter + word.output;
+  }
+  void Gap(int64_t cycles) {
+    next_slot_ += cycles;
+    next_turn_ += cycles;
+  }
+
+  VectorTime Time(int64_t depth) const { return {next_turn_, std::max(next_turn_, written_ + latency_) + depth}; }
+
+ private:
+  const int64_t latency_;
+  std::vector<int64_t> entered_;  // when the last words entered the lanes, in turn
+  size_t at_ = 0;
+  int64_t next_slot_ = 0, next_turn_ = 0;
+  int64_t written_ = 0;
 };
 
 // A stream as a run of words walks along it.
@@ -70,6 +109,17 @@ int64_t PortOf(const Walk& walk, const Config& config) {
   return walk.output ? config.output_port_bytes : config.operand_port_bytes;
 }
 
+// Word `i` of such a run.
+WordBeats BeatsAt(const Config& config, const std::vector<Walk>& walks, int64_t i, int64_t elements) {
+  WordBeats word;
+  for (const Walk& walk : walks) {
+    const uint64_t at = walk.address + static_cast<uint64_t>(i * walk.step);
+    (walk.output ? word.output : word.operands) +=
+        StreamBeats(*walk.stream, config, at, elements, PortOf(walk, config));
+  }
+  return word;
+}
+
 // `count` words of `elements` elements, all of it `times` times; returns the last one.
 WordBeats AddRun(const Config& config, const std::vector<Walk>& walks, int64_t count, int64_t elements, int64_t times,
                  Slots& slots) {
@@ -78,12 +128,7 @@ WordBeats AddRun(const Config& config, const std::vector<Walk>& walks, int64_t c
   period = std::min(period, count);
   WordBeats last;
   for (int64_t i = 0; i < period; ++i) {
-    WordBeats word;
-    for (const Walk& walk : walks) {
-      const uint64_t at = walk.address + static_cast<uint64_t>(i * walk.step);
-      (walk.output ? word.output : word.operands) +=
-          StreamBeats(*walk.stream, config, at, elements, PortOf(walk, config));
-    }
+    const WordBeats word = BeatsAt(config, walks, i, elements);
     slots.Add(word, times * ((count - i + period - 1) / period));
     if (i == (count - 1) % period) last = word;
   }
@@ -144,9 +189,9 @@ std::vector<Walk> WalksOf(const VectorProgram& program, size_t pass, const Outer
 
 // One row through one pass.
 struct RowBeats {
+  std::vector<WordBeats> words;
   int64_t slots = 0;
   int64_t operands = 0;  // of the greediest word
-  WordBeats last;
 };
 
 // Rows of a vector instruction. Rows whose streams lie in their beats alike take the same time.
@@ -154,9 +199,10 @@ class Rows {
  public:
   Rows(const VectorProgram& program, const Config& config) : program_(program), config_(config) {}
 
-  RowBeats Of(size_t pass, const OuterIndex& outer) {
+  // Stands until the next call.
+  const RowBeats& Of(size_t pass, const OuterIndex& outer) {
     const std::vector<Walk> walks = WalksOf(program_, pass, outer, 0);
-    if (IsWindowed(program_, pass, 0)) return Count(pass, outer, walks);
+    if (IsWindowed(program_, pass, 0)) return windowed_ = Count(pass, outer, walks);
     uint64_t key = 0;  // of as many walks as the pass has
     for (const Walk& walk : walks) {
       const auto port = static_cast<uint64_t>(PortOf(walk, config_));
@@ -182,7 +228,7 @@ class Rows {
       }
       row.slots += word.slot();
       row.operands = std::max(row.operands, word.operands);
-      row.last = word;
+      row.words.push_back(word);
     }
     return row;
   }
@@ -190,7 +236,59 @@ class Rows {
   const VectorProgram& program_;
   const Config& config_;
   std::array<std::unordered_map<uint64_t, RowBeats>, kMaxPasses> known_;
+  RowBeats windowed_;
 };
+
+// The rows of the streams of column tile `tile` in a drain: word x of row y is that of pixel (visit.y + y, visit.x +
+// x).
+std::vector<Walk> DrainWalks(const VectorProgram& program, const Config& config, const Visit& visit, int32_t tile) {
+  std::vector<Walk> walks =
+      WalksOf(program, 0, {visit.batch, visit.y, visit.x, 0}, int64_t{tile} * config.array_columns);
+  for (Walk& walk : walks) walk.step = walk.stream->outer_stride[2];
+  return walks;
+}
+
+void ToRow(std::vector<Walk>& walks, int64_t y) {
+  for (Walk& walk : walks) walk.address += static_cast<uint64_t>(y * walk.stream->outer_stride[1]);
+}
+
+VectorTime BoundedDrainTime(const Instruction& instruction, const Config& config, const Visit& visit) {
+  const VectorProgram& program = instruction.vector;
+  BoundedSlots slots(config);
+  const int32_t together = DrainColumns(program, config);
+  const int32_t end = visit.first_column + visit.columns;
+  for (int32_t first = visit.first_column; first < end; first += together) {
+    for (int32_t y = 0; y < visit.height; ++y) {
+      for (int32_t x = 0; x < visit.width; ++x) {
+        for (int32_t tile = first; tile < std::min(first + together, end); ++tile) {
+          std::vector<Walk> walks = DrainWalks(program, config, visit, tile);
+          ToRow(walks, y);
+          slots.Add(BeatsAt(config, walks, x, ValidColumns(instruction, config, tile)), /*written=*/true);
+        }
+      }
+    }
+  }
+  return slots.Time(PipelineDepth(program, config));
+}
+
+// Calls row(pass, beats) for every row of a vector instruction in its order, and gap(pass) behind each pass of a group.
+template <typename Row, typename Gap>
+void ForEachRow(const VectorProgram& program, const Config& config, Rows& lengths, const Row& row, const Gap& gap) {
+  const auto& loops = program.outer;
+  const int64_t rows = int64_t{loops[0]} * loops[1] * loops[2] * loops[3];
+  const int64_t together = program.passes.size() == 1 ? 1 : RowsInFlight(program, config);
+  for (int64_t first = 0; first < rows; first += together) {
+    for (size_t pass = 0; pass < program.passes.size(); ++pass) {
+      for (int64_t r = first; r < std::min(first + together, rows); ++r) {
+        OuterIndex outer{};
+        int64_t rest = r;
+        for (size_t i = kOuterLoops; i-- > 0; rest /= loops[i]) outer[i] = rest % loops[i];
+        row(pass, lengths.Of(pass, outer));
+      }
+      gap(pass);
+    }
+  }
+}
 
 }  // namespace
 
@@ -260,50 +358,51 @@ int64_t RowsInFlight(const VectorProgram& program, const Config& config) {
 
 VectorTime DrainTime(const Instruction& instruction, const Config& config, const Visit& visit) {
   const VectorProgram& program = instruction.vector;
-  Slots slots(config.memory_latency);
+  Slots slots(config);
   WordBeats last;
   for (int32_t tile = visit.first_column; tile < visit.first_column + visit.columns; ++tile) {
     const int64_t elements = ValidColumns(instruction, config, tile);
-    const OuterIndex first{visit.batch, visit.y, visit.x, 0};
-    std::vector<Walk> row = WalksOf(program, 0, first, int64_t{tile} * config.array_columns);
+    const std::vector<Walk> row = DrainWalks(program, config, visit, tile);
     int64_t period = 1;  // of the rows of pixels
-    for (Walk& walk : row) {
-      walk.step = walk.stream->outer_stride[2];
+    for (const Walk& walk : row) {
       period = std::max(period, BeatPeriod(walk.stream->outer_stride[1], PortOf(walk, config)));
     }
     period = std::min<int64_t>(period, visit.height);
     for (int64_t y = 0; y < period; ++y) {
       std::vector<Walk> walks = row;
-      for (Walk& walk : walks) walk.address += static_cast<uint64_t>(y * walk.stream->outer_stride[1]);
+      ToRow(walks, y);
       const WordBeats end =
           AddRun(config, walks, visit.width, elements, (visit.height - y + period - 1) / period, slots);
       if (y == (visit.height - 1) % period) last = end;
     }
   }
+  if (!slots.unhindered()) return BoundedDrainTime(instruction, config, visit);
   slots.Written(last);
   return slots.Time(PipelineDepth(program, config));
 }
 
 VectorTime VectorInstructionTime(const VectorProgram& program, const Config& config) {
-  const auto& loops = program.outer;
-  const int64_t rows = int64_t{loops[0]} * loops[1] * loops[2] * loops[3];
-  const int64_t together = program.passes.size() == 1 ? 1 : RowsInFlight(program, config);
+  const auto gap_of = [&](size_t pass) { return PassGap(program, config, static_cast<int>(pass)); };
+  const int64_t depth = PipelineDepth(program, config);
   Rows lengths(program, config);
-  Slots slots(config.memory_latency);
-  for (int64_t first = 0; first < rows; first += together) {
-    for (size_t pass = 0; pass < program.passes.size(); ++pass) {
-      for (int64_t row = first; row < std::min(first + together, rows); ++row) {
-        OuterIndex outer{};
-        int64_t rest = row;
-        for (size_t i = kOuterLoops; i-- > 0; rest /= loops[i]) outer[i] = rest % loops[i];
-        const RowBeats beats = lengths.Of(pass, outer);
-        slots.Add(beats.slots, beats.operands);
-        if (program.passes[pass].to_memory) slots.Written(beats.last);
-      }
-      slots.Gap(PassGap(program, config, static_cast<int>(pass)));
-    }
-  }
-  return slots.Time(PipelineDepth(program, config));
+  Slots slots(config);
+  ForEachRow(
+      program, config, lengths,
+      [&](size_t pass, const RowBeats& row) {
+        slots.Add(row.slots, row.operands);
+        if (program.passes[pass].to_memory) slots.Written(row.words.back());
+      },
+      [&](size_t pass) { slots.Gap(gap_of(pass)); });
+  if (slots.unhindered()) return slots.Time(depth);
+
+  BoundedSlots bounded(config);
+  ForEachRow(
+      program, config, lengths,
+      [&](size_t pass, const RowBeats& row) {
+        for (const WordBeats& word : row.words) bounded.Add(word, program.passes[pass].to_memory);
+      },
+      [&](size_t pass) { bounded.Gap(gap_of(pass)); });
+  return bounded.Time(depth);
 }
 
 int64_t LeastWordCycles(const VectorProgram& program, const Config& config, int pass, int64_t elements) {
