@@ -85,7 +85,7 @@ int64_t DispatchCycles(const Config& config, int64_t encoded_bytes);
 // Cycles of a program of this instruction alone: what the cycle level counts for it.
 int64_t ProgramCycles(const Instruction& instruction, const Config& config);
 // From a unit that takes an instruction out of its queue to the next one that stands there in its place.
-inline constexpr int64_t kCommandRoomCycles = 2;
+inline constexpr int64_t kCommandRoomCycles = 1;
 
 }  // namespace kiln::systolic
 
