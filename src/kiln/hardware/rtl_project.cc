@@ -72,6 +72,16 @@ std::vector<std::string> LinesOf(const std::string& text) {
   return lines;
 }
 
+// What stands there already keeps its time, so that make builds anew only what differs.
+Status WriteIfDifferent(const fs::path& file, const std::string& text) {
+  std::error_code error;
+  if (fs::exists(file, error)) {
+    const StatusOr<std::string> before = ReadFile(file);
+    if (before.ok() && *before == text) return OkStatus();
+  }
+  return WriteFile(file, text);
+}
+
 std::string FileName(const std::string& path) { return fs::path(path).filename().string(); }
 
 // What rtl/testbench/Makefile includes.
@@ -145,7 +155,7 @@ Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
     fs::create_directories(folder / part, error);
     if (error) return ErrorAt(folder.string(), "", "cannot be made: " + error.message(), "name a folder to write to");
   }
-  for (const auto& [name, text] : texts) KILN_RETURN_IF_ERROR(WriteFile(folder / name, text));
+  for (const auto& [name, text] : texts) KILN_RETURN_IF_ERROR(WriteIfDifferent(folder / name, text));
   return OkStatus();
 }
 

@@ -12,14 +12,12 @@
 #include "kiln/support/random.h"
 #include "kiln/targets/systolic/cycle.h"
 #include "rtl/testbench/kiln_systolic_bench.h"
-#include "tests/targets/systolic/random_instruction.h"
+#include "tests/targets/systolic/random_program.h"
 
 namespace kiln::rtl {
 namespace {
 
 using systolic::Config;
-using systolic::Instruction;
-using systolic::Opcode;
 using testbench::AxiTiming;
 
 constexpr int64_t kMemoryBytes = int64_t{1} << 20;  // MEMORY_BYTES of the models
@@ -68,56 +66,19 @@ Config Wide() {
   return c;
 }
 
-// Moves everything that an instruction touches by `offset` bytes.
-void Move(Instruction& in, uint64_t offset) {
-  in.convolution.input_base += offset;
-  in.convolution.weight_base += offset;
-  in.convolution.parameters.base += offset;
-  for (systolic::Stream& operand : in.vector.operands) operand.base += offset;
-  in.vector.output.base += offset;
-}
-
-struct Program {
-  std::vector<Instruction> instructions;
-  std::vector<uint8_t> memory;
-  uint64_t address = 0;  // of the program, behind everything else
-};
-
-// Instructions one behind the other, each in a memory of its own at any place of a beat, or the one before once more.
-// (Programs whose instructions read what others wrote are those of the networks.)
-Program RandomProgram(Random& random, const Config& config, int length) {
-  Program program;
-  while (static_cast<int>(program.instructions.size()) < length) {
-    const auto opcode = static_cast<Opcode>(random.Between(1, 3));
-    systolic::RandomCase c = systolic::RandomInstruction(random, config, opcode);
-    const uint64_t offset = program.memory.size() + random.Below(64);
-    Move(c.instruction, offset);
-    program.memory.resize(offset);
-    program.memory.insert(program.memory.end(), c.memory.begin(), c.memory.end());
-    c.instruction.after_previous = random.Below(2) == 0;
-    program.instructions.push_back(c.instruction);
-    if (random.Below(4) == 0) program.instructions.push_back(std::move(c.instruction));
-  }
-  program.address = (program.memory.size() + 15) / 16 * 16;
-  return program;
-}
-
 template <typename Model>
 void RunRandomPrograms(const Config& config, const AxiTiming& timing, bool timed, uint64_t first_seed, int programs) {
   for (uint64_t seed = first_seed; seed < first_seed + static_cast<uint64_t>(programs); ++seed) {
     Random random(seed);
-    const Program program = RandomProgram(random, config, static_cast<int>(random.Between(1, 6)));
-    std::string text;
-    for (const Instruction& in : program.instructions) text += systolic::Print(in, config);
-    SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + text);
+    const systolic::RandomProgramCase program =
+        systolic::RandomProgram(random, config, static_cast<int>(random.Between(1, 6)));
+    SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + program.Text(config));
 
     std::vector<uint8_t> expected = program.memory;
     const auto trace = systolic::RunInstructions(config, program.instructions, expected);
     ASSERT_TRUE(trace.ok()) << trace.status();
 
-    std::vector<Instruction> whole = program.instructions;
-    whole.emplace_back();  // kEnd
-    const std::vector<uint8_t> bits = systolic::Encode(whole, config);
+    const std::vector<uint8_t> bits = program.Encoded(config);
     VerilatedContext context;
     context.randReset(2);
     context.randSeed(static_cast<int>(seed) + 1);

@@ -176,26 +176,39 @@ ProgramImage ProgramImageOf(const SystolicProgram& program) {
   return image;
 }
 
-Status EmitDesign(const SystolicProgram& program, const std::filesystem::path& folder) {
-  const Config& config = program.config();
+namespace {
+
+// The machine without a program for it.
+StatusOr<hardware::RtlProject> ProjectOf(const Config& config) {
   if (const auto fault = FindRtlFault(config)) {
     return UnsupportedAt("", fmt::format("{}, key '{}'", config.name, fault->key), fault->fault, fault->remedy);
   }
-  const ProgramImage image = ProgramImageOf(program);
-  if (image.addresses.empty()) return UnsupportedAt("", config.name, "the program has no instructions", "");
   hardware::RtlProject project;
   project.top = "kiln_accelerator";
   project.top_text = TopModule(config);
   project.testbench = {"kiln_systolic_testbench.cc", "kiln_systolic_bench.h", "kiln_systolic_registers.h",
                        "kiln_axi_memory.h"};
+  project.others = {{"design.yaml", PrintConfig(config)}, {"design.h", DesignHeader(config)}};
+  return project;
+}
+
+}  // namespace
+
+Status EmitMachine(const Config& config, const std::filesystem::path& folder) {
+  KILN_ASSIGN_OR_RETURN(const hardware::RtlProject project, ProjectOf(config));
+  return hardware::WriteRtlProject(project, folder);
+}
+
+Status EmitDesign(const SystolicProgram& program, const std::filesystem::path& folder) {
+  const Config& config = program.config();
+  KILN_ASSIGN_OR_RETURN(hardware::RtlProject project, ProjectOf(config));
+  const ProgramImage image = ProgramImageOf(program);
+  if (image.addresses.empty()) return UnsupportedAt("", config.name, "the program has no instructions", "");
   project.simulation_arguments = fmt::format("--memory memory.hex --program {}", image.addresses[0]);
-  project.others = {
-      {"memory.hex", "// Constants, then programs: words of 16 bytes, addresses in words.\n" +
-                         HexImage(program.constants(), program.constants_base()) + HexImage(image.bytes, image.base)},
-      {"program.txt", program.Print()},
-      {"design.yaml", PrintConfig(config)},
-      {"design.h", DesignHeader(config)},
-  };
+  project.others.emplace_back("memory.hex", "// Constants, then programs: words of 16 bytes, addresses in words.\n" +
+                                                HexImage(program.constants(), program.constants_base()) +
+                                                HexImage(image.bytes, image.base));
+  project.others.emplace_back("program.txt", program.Print());
   return hardware::WriteRtlProject(project, folder);
 }
 

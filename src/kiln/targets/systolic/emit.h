@@ -33,7 +33,11 @@ struct ProgramImage {
 };
 ProgramImage ProgramImageOf(const SystolicProgram& program);
 
-// Writes the folder. Errors: UnsupportedAt where the RTL lacks something; a folder that cannot be written.
+// Writes the folder without a program: what is simulated is said when it is run (simulation.h). Errors as EmitDesign's.
+Status EmitMachine(const Config& config, const std::filesystem::path& folder);
+
+// Writes the folder. What it finds there is left as it is where it would not change. Errors: UnsupportedAt where the
+// RTL lacks something; a folder that cannot be written.
 Status EmitDesign(const SystolicProgram& program, const std::filesystem::path& folder);
 
 }  // namespace kiln::systolic

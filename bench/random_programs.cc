@@ -1,0 +1,157 @@
+// Random programs on random design points, formats in turn, at three levels: functional, cycle, and the emitted RTL in
+// Verilator. Bits of the whole memory, and the cycle in which every instruction is finished.
+//
+//   random_programs [--design-points 20] [--programs 500] [--seed 1]      exit code 1 at the first difference
+//
+// A design point is emitted and built once (about a minute of processor time) and then runs its programs, a process
+// each. Every third one behind a memory that stalls at random, where cycles are not compared. A difference is told with
+// the design point, the seeds and the program, which make a test.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kiln/support/parallel.h"
+#include "kiln/support/process.h"
+#include "kiln/targets/systolic/cycle.h"
+#include "kiln/targets/systolic/emit.h"
+#include "kiln/targets/systolic/functional.h"
+#include "kiln/targets/systolic/simulation.h"
+#include "tests/targets/systolic/random_instruction.h"
+#include "tests/targets/systolic/random_program.h"
+
+namespace kiln::systolic {
+namespace {
+
+constexpr int kStages = 4;           // of the vector unit: each makes models larger, none is unlike the others
+constexpr int64_t kMemory = 1 << 20;  // bytes
+
+bool IsPowerOfTwo(int value) { return (value & (value - 1)) == 0; }
+
+// One that a YAML file could hold and the RTL has.
+Config DesignPoint(uint64_t seed) {
+  Random random(seed);
+  while (true) {
+    Config config = RandomConfig(random);
+    RandomFormats(random, &config);
+    config.name = fmt::format("random_{}", seed);
+    config.vector_stages = kStages;
+    config.memory_bytes = kMemory;
+    if (!IsPowerOfTwo(config.array_rows) || !IsPowerOfTwo(config.array_columns)) continue;
+    if (FindFormatFault(config).has_value() || FindRtlFault(config).has_value()) continue;
+    return config;
+  }
+}
+
+RandomProgramCase ProgramOf(uint64_t seed, const Config& config) {
+  Random random(seed);
+  while (true) {
+    RandomProgramCase program = RandomProgram(random, config, static_cast<int>(random.Between(1, 6)));
+    if (program.address + program.Encoded(config).size() <= kMemory) return program;
+  }
+}
+
+// What differs; nullopt where nothing does.
+std::optional<std::string> Difference(const Config& config, const Simulation& simulation, uint64_t seed, bool timed) {
+  const RandomProgramCase program = ProgramOf(seed, config);
+  const auto first_difference = [](const std::vector<uint8_t>& a, const std::vector<uint8_t>& b) {
+    return std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin();
+  };
+
+  std::vector<uint8_t> cycle = program.memory;
+  const auto trace = RunInstructions(config, program.instructions, cycle);
+  if (!trace.ok()) return "cycle level: " + std::string(trace.status().message());
+
+  std::vector<uint8_t> functional = program.memory;
+  const auto machine = FunctionalMachine::Create(config, program.instructions, functional.size(), 0, {});
+  if (!machine.ok()) return "functional level: " + std::string(machine.status().message());
+  (*machine)->Run(0, program.instructions.size(), false, functional);
+  if (functional != cycle) {
+    return fmt::format("functional and cycle level differ at byte {}", first_difference(functional, cycle));
+  }
+
+  std::vector<uint8_t> rtl = program.memory;
+  const auto simulated = simulation.Run(fmt::format("program{}", seed), program.Encoded(config), program.address,
+                                        program.address, seed, rtl);
+  if (!simulated.ok()) return "rtl level: " + std::string(simulated.status().message());
+  if (rtl != cycle) return fmt::format("rtl and cycle level differ at byte {}", first_difference(rtl, cycle));
+  if (!timed) return std::nullopt;
+  std::vector<int64_t> ends;
+  for (const KernelTrace& kernel : trace->kernels) ends.push_back(kernel.end);
+  if (ends != simulated->finished) {
+    return fmt::format("instructions end in cycles {} at the cycle level, {} in RTL", fmt::join(ends, " "),
+                       fmt::join(simulated->finished, " "));
+  }
+  return std::nullopt;
+}
+
+std::string FormatsOf(const Config& c) {
+  return fmt::format("{}x{} {} by {}, psum {}{}, accumulation {}{}", c.array_rows, c.array_columns,
+                     c.input_format.name, c.weight_format.name, c.quire ? "quire of " : "", c.psum_format.name,
+                     c.accumulation_format.name,
+                     c.block_size > 0 ? fmt::format(", blocks of {} {}", c.block_size, c.scale_format.name) : "");
+}
+
+// Returns whether all programs agree.
+bool RunDesignPoint(const Config& config, int programs, uint64_t first_seed) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+  auto folder = TemporaryFolder::Create("kiln-random");
+  Status status = folder.ok() ? EmitMachine(config, folder->path()) : folder.status();
+  if (!status.ok()) {
+    fmt::print(stderr, "{}\n", std::string(status.message()));
+    return false;
+  }
+  RtlOptions stalling;
+  stalling.stall_probability = 0.3;
+  const auto ideal = Simulation::Build(folder->path(), {});
+  const auto stalled = Simulation::Build(folder->path(), stalling);
+  if (!ideal.ok() || !stalled.ok()) {
+    fmt::print(stderr, "{}: {}\n", FormatsOf(config), std::string(ideal.status().message()));
+    return false;
+  }
+  const double built = seconds();
+  std::vector<std::optional<std::string>> differences(static_cast<size_t>(programs));
+  ParallelFor(programs, 1, [&](int64_t from, int64_t to) {
+    for (int64_t i = from; i < to; ++i) {
+      const bool timed = i % 3 != 2;
+      differences[static_cast<size_t>(i)] =
+          Difference(config, timed ? *ideal : *stalled, first_seed + static_cast<uint64_t>(i), timed);
+    }
+  });
+  for (size_t i = 0; i < differences.size(); ++i) {
+    if (!differences[i].has_value()) continue;
+    const uint64_t seed = first_seed + i;
+    fmt::print(stderr, "{}\nprogram of seed {} on\n{}\n{}", *differences[i], seed, PrintConfig(config),
+               ProgramOf(seed, config).Text(config));
+    return false;
+  }
+  fmt::print("{:<78} {:>6} programs agree   built in {:.0f} s, run in {:.0f} s\n", FormatsOf(config), programs, built,
+             seconds() - built);
+  std::fflush(stdout);
+  return true;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Random programs at the functional, cycle and rtl level");
+  int points = 20, programs = 500;
+  uint64_t seed = 1;
+  app.add_option("--design-points", points, "Design points")->capture_default_str();
+  app.add_option("--programs", programs, "Programs on each")->capture_default_str();
+  app.add_option("--seed", seed, "Of the first design point")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  for (int i = 0; i < points; ++i) {
+    const uint64_t point = seed + static_cast<uint64_t>(i);
+    if (!RunDesignPoint(DesignPoint(point), programs, point * 1'000'000)) return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace kiln::systolic
+
+int main(int argc, char** argv) { return kiln::systolic::Main(argc, argv); }

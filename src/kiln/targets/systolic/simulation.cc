@@ -1,0 +1,71 @@
+#include "kiln/targets/systolic/simulation.h"
+
+#include <cstring>
+#include <sstream>
+
+#include "fmt/format.h"
+#include "kiln/hardware/rtl_project.h"
+#include "kiln/support/check.h"
+#include "kiln/support/file.h"
+#include "kiln/support/process.h"
+
+namespace kiln::systolic {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What the testbench prints (rtl/testbench/kiln_systolic_testbench.cc).
+StatusOr<Simulated> ReadLog(const fs::path& log) {
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(log));
+  Simulated simulated;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string what;
+    words >> what;
+    if (what == "cycles") words >> simulated.cycles;
+    if (what == "finished") {
+      for (int64_t cycle; words >> cycle;) simulated.finished.push_back(cycle);
+    }
+  }
+  if (simulated.cycles < 0) return absl::InternalError(log.string() + ": no result in it");
+  return simulated;
+}
+
+}  // namespace
+
+StatusOr<Simulation> Simulation::Build(fs::path folder, const RtlOptions& options) {
+  KILN_ASSIGN_OR_RETURN(fs::path simulate, hardware::BuildSimulation(folder));
+  return Simulation(std::move(folder), std::move(simulate), options);
+}
+
+StatusOr<Simulated> Simulation::Run(const std::string& name, std::span<const uint8_t> program, uint64_t base,
+                                    uint64_t start, uint64_t seed, std::span<uint8_t> memory) const {
+  KILN_CHECK(base >= memory.size());
+  const fs::path before = folder_ / "build" / (name + "_before.bin"), after = folder_ / "build" / (name + "_after.bin");
+  const fs::path log = folder_ / "build" / (name + ".log");
+  std::string bytes(base + program.size(), '\0');
+  std::memcpy(bytes.data(), memory.data(), memory.size());
+  std::memcpy(bytes.data() + base, program.data(), program.size());
+  KILN_RETURN_IF_ERROR(WriteFile(before, bytes));
+  std::vector<std::string> arguments = {simulate_.string(), "--memory",  before.string(),      "--result",
+                                        after.string(),     "--program", std::to_string(start)};
+  const auto add = [&](const char* flag, std::string value) {
+    arguments.insert(arguments.end(), {flag, std::move(value)});
+  };
+  if (options_.stall_probability > 0) add("--stalls", fmt::format("{}", options_.stall_probability));
+  if (options_.dram_bytes_per_cycle > 0) add("--dram", fmt::format("{}", options_.dram_bytes_per_cycle));
+  if (options_.dram_row_miss > 0) add("--row-miss", std::to_string(options_.dram_row_miss));
+  if (options_.memory_latency > 0) add("--latency", std::to_string(options_.memory_latency));
+  add("--seed", std::to_string(seed));
+  KILN_RETURN_IF_ERROR(RunProgram(arguments, log));
+  KILN_ASSIGN_OR_RETURN(Simulated simulated, ReadLog(log));
+  KILN_ASSIGN_OR_RETURN(const std::string result, ReadFile(after));
+  if (result.size() < memory.size()) return absl::InternalError(after.string() + ": too short");
+  std::memcpy(memory.data(), result.data(), memory.size());
+  std::error_code error;
+  for (const fs::path& file : {before, after, log}) fs::remove(file, error);
+  return simulated;
+}
+
+}  // namespace kiln::systolic
