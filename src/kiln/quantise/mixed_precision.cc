@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "kiln/execute/reference.h"
+#include "kiln/hardware/energy.h"
 #include "kiln/ir/work.h"
 #include "kiln/quantise/accuracy.h"
 #include "kiln/quantise/calibrate.h"
@@ -80,7 +81,7 @@ std::vector<Layer> LayersOf(const Graph& graph) {
 double CostOf(const Layer& layer, const Recipe& candidate, PrecisionCost cost) {
   const QuantType &inputs = candidate.activations.type, &weights = candidate.weights.type;
   if (cost == PrecisionCost::kEnergy) {
-    return static_cast<double>(MacsOf(*layer.node)) * MultiplyEnergy(inputs.format, weights.format);
+    return static_cast<double>(MacsOf(*layer.node)) * hardware::MultiplyEnergy(inputs.format, weights.format);
   }
   double elements = 1;
   if (layer.input->has_shape()) {

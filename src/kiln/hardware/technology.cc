@@ -1,0 +1,62 @@
+#include "kiln/hardware/technology.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "kiln/support/check.h"
+
+namespace kiln::hardware {
+namespace {
+
+struct Node {
+  int nm;
+  double volts, area, a2, a1, a0;
+  double energy() const { return a2 * volts * volts + a1 * volts + a0; }
+};
+
+constexpr Node kNodes[] = {
+#define KILN_NODE(nm, volts, area, a2, a1, a0) {nm, volts, area, a2, a1, a0},
+#include "kiln/hardware/technology_nodes.def"
+#undef KILN_NODE
+};
+
+const Node* Find(int nm) {
+  const Node* node = std::find_if(std::begin(kNodes), std::end(kNodes), [nm](const Node& n) { return n.nm == nm; });
+  return node == std::end(kNodes) ? nullptr : node;
+}
+
+const Node& Known(int nm) {
+  const Node* node = Find(nm);
+  KILN_CHECK(node != nullptr);
+  return *node;
+}
+
+constexpr int kMemoryNode = 130;
+constexpr double kAreaPerBit = 6.16, kAreaPerRootOfBits = 1630;  // um2
+
+}  // namespace
+
+const std::vector<int>& TechnologyNodes() {
+  static const std::vector<int> nodes = [] {
+    std::vector<int> all;
+    for (const Node& node : kNodes) all.push_back(node.nm);
+    return all;
+  }();
+  return nodes;
+}
+
+bool IsTechnologyNode(int node_nm) { return Find(node_nm) != nullptr; }
+
+double AreaScale(int from_nm, int to_nm) { return Known(from_nm).area / Known(to_nm).area; }
+
+double EnergyScale(int from_nm, int to_nm) { return Known(to_nm).energy() / Known(from_nm).energy(); }
+
+double SupplyVolts(int node_nm) { return Known(node_nm).volts; }
+
+double MemoryArea(int64_t bits, int node_nm) {
+  const auto count = static_cast<double>(bits);
+  return (kAreaPerBit * count + kAreaPerRootOfBits * std::sqrt(count)) * AreaScale(kMemoryNode, node_nm);
+}
+
+}  // namespace kiln::hardware
