@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "kiln/report/text.h"
@@ -40,6 +41,26 @@ int64_t CountDifferent(const char* level, const RunResult& functional, const Run
   return different;
 }
 
+std::vector<VerifiedCounter> CountersOf(const Trace& cycle, const Trace& rtl) {
+  std::vector<VerifiedCounter> counters;
+  for (const UnitTrace& unit : cycle.units) {
+    const auto other = std::find_if(rtl.units.begin(), rtl.units.end(),
+                                    [&unit](const UnitTrace& other) { return other.name == unit.name; });
+    if (other == rtl.units.end()) continue;
+    const auto add = [&](std::string name, int64_t a, int64_t b, bool timed) {
+      if (a != 0 || b != 0) counters.push_back({unit.name, std::move(name), a, b, timed});
+    };
+    add("busy", unit.busy_cycles, other->busy_cycles, true);
+    std::map<std::string, std::pair<int64_t, int64_t>> stalls;
+    for (const auto& [cause, cycles] : unit.stall_cycles) stalls[cause].first = cycles;
+    for (const auto& [cause, cycles] : other->stall_cycles) stalls[cause].second = cycles;
+    for (const auto& [cause, cycles] : stalls) add("waiting: " + cause, cycles.first, cycles.second, true);
+    add("bytes read", unit.bytes_read, other->bytes_read, false);
+    add("bytes written", unit.bytes_written, other->bytes_written, false);
+  }
+  return counters;
+}
+
 std::string Agreement(bool agrees) { return agrees ? "the same" : "DIFFERENT"; }
 
 }  // namespace
@@ -48,6 +69,11 @@ bool VerifyReport::cycles_agree() const {
   if (!timed) return true;
   return cycle_level_cycles == rtl_cycles &&
          std::all_of(kernels.begin(), kernels.end(), [](const VerifiedKernel& k) { return k.cycle_level == k.rtl; });
+}
+
+bool VerifyReport::counters_agree() const {
+  return std::all_of(counters.begin(), counters.end(),
+                     [this](const VerifiedCounter& c) { return !Compared(c) || c.cycle_level == c.rtl; });
 }
 
 void CompareLevels(const Program& program, const RunResult& functional, const RunResult& cycle, const RunResult& rtl,
@@ -67,7 +93,25 @@ void CompareLevels(const Program& program, const RunResult& functional, const Ru
     const int number = static_cast<int>(k);
     report->kernels.push_back({info.name, info.operation, cycles_of(cycle, number), cycles_of(rtl, number)});
   }
+  report->counters = CountersOf(cycle.trace, rtl.trace);
 }
+
+namespace {
+
+std::string CounterTable(const VerifyReport& r) {
+  Table table;
+  table.Column("unit").Column("counter").Right("cycle level").Right("rtl").Column("");
+  std::string unit;
+  for (const VerifiedCounter& c : r.counters) {
+    const bool differs = r.Compared(c) && c.cycle_level != c.rtl;
+    table.Row(
+        {unit == c.unit ? "" : c.unit, c.name, Thousands(c.cycle_level), Thousands(c.rtl), differs ? "DIFFERENT" : ""});
+    unit = c.unit;
+  }
+  return table.ToString();
+}
+
+}  // namespace
 
 std::string ToText(const VerifyReport& r) {
   Table table;
@@ -82,6 +126,7 @@ std::string ToText(const VerifyReport& r) {
   std::string out =
       fmt::format("model        {}\naccelerator  {}\nimages       {}\n\n", r.model, r.accelerator, r.images);
   out += table.ToString();
+  if (!r.counters.empty()) out += "\n" + CounterTable(r);
   const int64_t cycle = r.cycle_level_cycles.empty() ? 0 : r.cycle_level_cycles[0];
   const int64_t rtl = r.rtl_cycles.empty() ? 0 : r.rtl_cycles[0];
   out += fmt::format("\nbits         {}: functional, cycle and rtl level\n", Agreement(r.bits_agree()));
@@ -93,6 +138,10 @@ std::string ToText(const VerifyReport& r) {
     out += fmt::format(
         "cycles       not compared, the memory is not ideal: {} in RTL, {} with an ideal one (first image)\n",
         Thousands(rtl), Thousands(cycle));
+  }
+  if (!r.counters.empty()) {
+    out += fmt::format("counters     {}: what the units did, {} (first image)\n", Agreement(r.counters_agree()),
+                       r.timed ? "in cycles and bytes" : "in bytes");
   }
   out += fmt::format("time         functional {:.2f} s, cycle {:.2f} s, rtl {:.2f} s with emitting and building\n",
                      r.functional_seconds, r.cycle_seconds, r.rtl_seconds);
@@ -117,6 +166,15 @@ std::string ToJson(const VerifyReport& r) {
   for (const VerifiedKernel& k : r.kernels) {
     json["kernels"].push_back(
         {{"name", k.name}, {"operation", k.operation}, {"cycle_level", k.cycle_level}, {"rtl", k.rtl}});
+  }
+  json["counters_agree"] = r.counters_agree();
+  json["counters"] = nlohmann::ordered_json::array();
+  for (const VerifiedCounter& c : r.counters) {
+    json["counters"].push_back({{"unit", c.unit},
+                                {"name", c.name},
+                                {"compared", r.Compared(c)},
+                                {"cycle_level", c.cycle_level},
+                                {"rtl", c.rtl}});
   }
   json["seconds"] = {{"functional", r.functional_seconds}, {"cycle", r.cycle_seconds}, {"rtl", r.rtl_seconds}};
   json["notes"] = r.notes;

@@ -15,6 +15,13 @@ struct VerifiedKernel {
   int64_t cycle_level = 0, rtl = 0;  // cycles of the first image
 };
 
+// What a unit did in the whole of the first image: a counter of the machine, and what the cycle level says of it.
+struct VerifiedCounter {
+  std::string unit, name;  // "array", "busy", "waiting: input bank empty", "bytes read"
+  int64_t cycle_level = 0, rtl = 0;
+  bool timed = true;  // counts cycles; else bytes, which are the same behind any memory
+};
+
 struct VerifyReport {
   std::string model, accelerator;
   int64_t images = 0;
@@ -24,12 +31,15 @@ struct VerifyReport {
   bool timed = true;                                                  // cycles are compared: an ideal memory
   std::vector<int64_t> cycle_level_cycles, rtl_cycles;                // one an image
   std::vector<VerifiedKernel> kernels;                                // on the accelerator, in order
+  std::vector<VerifiedCounter> counters;                              // unit by unit; none where the RTL has none
   double functional_seconds = 0, cycle_seconds = 0, rtl_seconds = 0;  // of running; rtl: emitting and building, too
   std::vector<std::string> notes;
 
   bool bits_agree() const { return different_at_cycle_level == 0 && different_at_rtl == 0; }
   bool cycles_agree() const;  // of every image and kernel; true when not timed
-  bool agrees() const { return bits_agree() && cycles_agree(); }
+  bool Compared(const VerifiedCounter& counter) const { return timed || !counter.timed; }
+  bool counters_agree() const;  // of those that are compared
+  bool agrees() const { return bits_agree() && cycles_agree() && counters_agree(); }
 };
 
 // Compares the three runs of one batch and fills in what they say. `program` names the kernels.

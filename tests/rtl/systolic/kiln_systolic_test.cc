@@ -1,113 +1,86 @@
 // The whole machine (kiln_systolic) against the cycle level: random programs in one memory, through AXI4 ports. Bits
-// always; with an ideal memory also the cycle in which every instruction is finished.
+// and bytes moved always; with an ideal memory also the cycle in which every instruction is finished, and what every
+// unit did.
 #include <gtest/gtest.h>
-#include <verilated.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "Vsystolic_4x4.h"
 #include "Vsystolic_4x8.h"
-#include "kiln/support/random.h"
 #include "kiln/targets/systolic/cycle.h"
-#include "rtl/testbench/kiln_systolic_bench.h"
-#include "tests/targets/systolic/random_program.h"
+#include "kiln/targets/systolic/units.h"
+#include "tests/rtl/systolic/machine.h"
 
 namespace kiln::rtl {
 namespace {
 
-using systolic::Config;
-using testbench::AxiTiming;
-
-constexpr int64_t kMemoryBytes = int64_t{1} << 20;  // MEMORY_BYTES of the models
-
-// The design points of the models: the parameters of CMakeLists.txt.
-Config Base() {
-  Config c;
-  c.name = "model";
-  c.input_buffer_words = 256;
-  c.weight_buffer_words = 96;
-  c.accumulation_buffer_words = 64;
-  c.depthwise_buffer_words = 256;
-  c.vector_row_buffer_words = 16;
-  c.vector_stage_latency = 2;
-  c.memory_bytes = kMemoryBytes;
-  return c;
+// What the machine's performance counters say, read over AXI4-Lite.
+template <typename Bench>
+UnitTrace CountersOf(Bench& bench, uint32_t unit) {
+  const systolic::UnitInfo& info = systolic::kUnitTable[unit];
+  UnitTrace counted;
+  counted.name = info.name;
+  counted.busy_cycles = static_cast<int64_t>(bench.Counter(unit, 0));
+  for (uint32_t i = 0; i < systolic::kCauses; ++i) {
+    const auto cycles = static_cast<int64_t>(bench.Counter(unit, 1 + i));
+    if (cycles == 0) continue;
+    EXPECT_NE(info.causes[i], nullptr) << info.name << ": counts " << cycles << " cycles of a cause that it has not";
+    if (info.causes[i] != nullptr) counted.stall_cycles[info.causes[i]] = cycles;
+  }
+  counted.bytes_read = static_cast<int64_t>(bench.Counter(unit, 4));
+  counted.bytes_written = static_cast<int64_t>(bench.Counter(unit, 5));
+  return counted;
 }
-Config Square() {
-  Config c = Base();
-  c.array_rows = c.array_columns = 4;
-  c.vector_stages = 4;
-  c.vector_rows_in_flight = 4;
-  c.input_port_bytes = c.weight_port_bytes = c.operand_port_bytes = c.output_port_bytes = 16;
-  c.memory_latency = 16;
-  c.depthwise_multipliers = 4;
-  return c;
+
+// The counters are the cycle level's, `timed`: also those of cycles.
+template <typename Bench>
+void CompareCounters(Bench& bench, const Trace& trace, bool timed) {
+  ASSERT_EQ(trace.units.size(), systolic::kUnits);
+  for (uint32_t u = 0; u < systolic::kUnits; ++u) {
+    const UnitTrace counted = CountersOf(bench, u), &expected = trace.units[u];
+    EXPECT_EQ(counted.name, expected.name);
+    EXPECT_EQ(counted.bytes_read, expected.bytes_read) << expected.name;
+    EXPECT_EQ(counted.bytes_written, expected.bytes_written) << expected.name;
+    if (!timed) continue;
+    EXPECT_EQ(counted.busy_cycles, expected.busy_cycles) << expected.name;
+    EXPECT_EQ(counted.stall_cycles, expected.stall_cycles) << expected.name;
+  }
 }
-Config Wide() {
-  Config c = Base();
-  c.array_rows = 4;
-  c.array_columns = 8;
-  c.weight_rows_per_cycle = 2;
-  c.accumulation_buffer_banks = 1;
-  c.vector_stages = 3;
-  c.vector_stage_latency = 3;
-  c.vector_rows_in_flight = 2;
-  c.input_port_bytes = 8;
-  c.weight_port_bytes = 32;
-  c.operand_port_bytes = 8;
-  c.operand_buffer_words = 11;
-  c.command_queue_depth = 2;
-  c.output_port_bytes = 64;
-  c.instruction_bytes_per_cycle = 32;
-  c.memory_latency = 9;
-  c.depthwise_multipliers = 1;
-  return c;
+
+// Runs a program on the machine: bits and counters as at the cycle level; `timed`: cycles, too.
+template <typename Model>
+void Compare(const Config& config, const RandomProgramCase& program, const AxiTiming& timing, bool timed,
+             uint64_t seed) {
+  std::vector<uint8_t> expected = program.memory;
+  const auto trace = systolic::RunInstructions(config, program.instructions, expected);
+  ASSERT_TRUE(trace.ok()) << trace.status();
+
+  Machine<Model> machine(config, timing, seed);
+  machine.Load(program, program.Encoded(config));
+  ASSERT_TRUE(machine.bench().Run(program.address, 2'000'000)) << "the machine did not end";
+  EXPECT_EQ(machine.bench().Error(), 0u);
+  const auto at = std::mismatch(expected.begin(), expected.end(), machine.bench().memory().bytes().begin());
+  ASSERT_EQ(at.first, expected.end()) << "byte " << at.first - expected.begin();
+  const std::vector<int64_t> finished(machine.bench().finished().begin(), machine.bench().finished().end());
+  ASSERT_EQ(finished.size(), program.instructions.size());
+  if (timed) {
+    std::vector<int64_t> ends;
+    for (const KernelTrace& kernel : trace->kernels) ends.push_back(kernel.end);
+    ASSERT_EQ(finished, ends);
+  }
+  CompareCounters(machine.bench(), *trace, timed);
 }
 
 template <typename Model>
 void RunRandomPrograms(const Config& config, const AxiTiming& timing, bool timed, uint64_t first_seed, int programs) {
   for (uint64_t seed = first_seed; seed < first_seed + static_cast<uint64_t>(programs); ++seed) {
     Random random(seed);
-    const systolic::RandomProgramCase program =
-        systolic::RandomProgram(random, config, static_cast<int>(random.Between(1, 6)));
+    const RandomProgramCase program = systolic::RandomProgram(random, config, static_cast<int>(random.Between(1, 6)));
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + program.Text(config));
-
-    std::vector<uint8_t> expected = program.memory;
-    const auto trace = systolic::RunInstructions(config, program.instructions, expected);
-    ASSERT_TRUE(trace.ok()) << trace.status();
-
-    const std::vector<uint8_t> bits = program.Encoded(config);
-    VerilatedContext context;
-    context.randReset(2);
-    context.randSeed(static_cast<int>(seed) + 1);
-    Model model(&context);
-    const testbench::SystolicPorts ports{
-        static_cast<unsigned>(config.instruction_bytes_per_cycle), static_cast<unsigned>(config.input_port_bytes),
-        static_cast<unsigned>(config.weight_port_bytes), static_cast<unsigned>(config.operand_port_bytes),
-        static_cast<unsigned>(config.output_port_bytes)};
-    testbench::SystolicBench<Model> bench(&model, ports, kMemoryBytes, timing, seed);
-    std::vector<uint8_t>& memory = bench.memory().bytes();
-    std::copy(program.memory.begin(), program.memory.end(), memory.begin());
-    std::copy(bits.begin(), bits.end(), memory.begin() + static_cast<std::ptrdiff_t>(program.address));
-    ASSERT_TRUE(bench.Run(program.address, 2'000'000)) << "the machine did not end";
-    EXPECT_EQ(bench.Error(), 0u);
-    const auto at = std::mismatch(expected.begin(), expected.end(), memory.begin());
-    ASSERT_EQ(at.first, expected.end()) << "byte " << at.first - expected.begin();
-    ASSERT_EQ(bench.finished().size(), program.instructions.size());
-    EXPECT_FALSE(context.gotError());
-    if (!timed) continue;
-    std::vector<int64_t> ends, finished(bench.finished().begin(), bench.finished().end());
-    for (const KernelTrace& kernel : trace->kernels) ends.push_back(kernel.end);
-    ASSERT_EQ(finished, ends);
+    Compare<Model>(config, program, timing, timed, seed);
+    if (testing::Test::HasFailure()) return;
   }
-}
-
-AxiTiming Ideal(const Config& config) {
-  AxiTiming timing;
-  timing.latency = static_cast<uint64_t>(config.memory_latency - kAxiPortLatency);
-  return timing;
 }
 
 TEST(SystolicMachine, BitsAndCyclesOfRandomPrograms) {
@@ -125,6 +98,57 @@ TEST(SystolicMachine, BitsStayBehindDram) {
   timing.bytes_per_cycle = 6;
   timing.row_miss = 20;
   RunRandomPrograms<Vsystolic_4x8>(Wide(), timing, false, 3000, 40);
+}
+
+// Words of a window whose places all lie beside the image (-1 and 1 of a single column) wait for no memory, until one
+// before them has. In the second program every other word has a place.
+TEST(SystolicMachine, WindowsWithoutAPlaceTakeNoLatency) {
+  for (const int32_t columns : {1, 2}) {
+    SCOPED_TRACE(testing::Message() << "columns " << columns);
+    Instruction in = Copy(5, 512);
+    in.vector.outer = {1, 2, columns, 1};
+    in.vector.window = {.combine = systolic::Combine::kSum,
+                        .window_x = 2,
+                        .stride_y = 3,
+                        .dilation_x = 2,
+                        .pad_left = 1,
+                        .height = 4,
+                        .width = 1,
+                        .row_stride = 5,
+                        .column_stride = 5};
+    in.vector.output.outer_stride = {0, 10, 5, 0};
+    const RandomProgramCase program = ProgramOf({in, in}, 600);
+    Compare<Vsystolic_4x4>(Square(), program, Ideal(Square()), true, 1);
+    Compare<Vsystolic_4x8>(Wide(), program, Ideal(Wide()), true, 1);
+  }
+}
+
+// Elements that all have one place leave as one.
+TEST(SystolicMachine, OutputsInOnePlace) {
+  Instruction in = Copy(13, 512);
+  in.vector.output.element_stride = 0;
+  const RandomProgramCase program = ProgramOf({in, Copy(13, 520)}, 600);
+  Compare<Vsystolic_4x4>(Square(), program, Ideal(Square()), true, 1);
+}
+
+// Behind a memory as slow as that, short instructions wait for a place for their stages.
+TEST(SystolicMachine, MoreInstructionsUnderWayThanStageMemories) {
+  Config config = Wide();
+  config.memory_latency = kWideMemoryLatency;
+  std::vector<Instruction> instructions;
+  for (uint64_t i = 0; i < 60; ++i) {
+    Instruction in = Copy(1, 512 + i);
+    in.vector.operands.clear();
+    in.vector.passes[0].source = systolic::Source::kConstant;
+    in.vector.passes[0].constant = static_cast<float>(i);
+    instructions.push_back(in);
+  }
+  const RandomProgramCase program = ProgramOf(instructions, 600);
+  std::vector<uint8_t> memory = program.memory;
+  const auto trace = systolic::RunInstructions(config, program.instructions, memory);
+  ASSERT_TRUE(trace.ok()) << trace.status();
+  EXPECT_GT(trace->units[systolic::kCommandProcessor].stall_cycles.count(systolic::kStageMemoriesFull), 0u);
+  Compare<Vsystolic_4x8>(config, program, Ideal(config), true, 1);
 }
 
 }  // namespace

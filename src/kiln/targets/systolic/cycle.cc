@@ -11,6 +11,7 @@
 #include "kiln/targets/systolic/run_images.h"
 #include "kiln/targets/systolic/timing.h"
 #include "kiln/targets/systolic/traces.h"
+#include "kiln/targets/systolic/units.h"
 #include "kiln/targets/systolic/walk.h"
 
 namespace kiln::systolic {
@@ -26,7 +27,7 @@ struct Prepared {
   const Instruction* instruction = nullptr;
   Geometry geometry;
   std::vector<Visit> visits;
-  int64_t dispatch_cycles = 0;
+  int64_t encoded_bytes = 0;
 };
 
 std::vector<Prepared> Prepare(const Config& config, std::span<const Instruction> instructions) {
@@ -39,23 +40,18 @@ std::vector<Prepared> Prepare(const Config& config, std::span<const Instruction>
       p.geometry = GeometryOf(instruction, config);
       p.visits = VisitsOf(instruction, config);
     }
-    p.dispatch_cycles = DispatchCycles(config, static_cast<int64_t>(Encode(instruction, config).size()));
+    p.encoded_bytes = std::ssize(Encode(instruction, config));
     prepared.push_back(std::move(p));
   }
   return prepared;
 }
-
-// The units, in the order of Trace::units.
-enum Unit { kInputFetch, kWeightFetch, kWeightLoad, kArray, kDepthwiseUnit, kParameterFetch, kVectorUnit, kUnits };
-constexpr const char* kUnitNames[kUnits] = {"input_fetch", "weight_fetch", "weight_load", "array",
-                                            "depthwise",   "parameters",   "vector"};
 
 // What a unit did, and why it waited.
 class Recorder {
  public:
   Recorder(Simulator& simulator, std::span<const Instruction> instructions)
       : simulator_(simulator), instructions_(instructions), units_(kUnits) {
-    for (int u = 0; u < kUnits; ++u) units_[static_cast<size_t>(u)].name = kUnitNames[u];
+    for (int u = 0; u < kUnits; ++u) units_[static_cast<size_t>(u)].name = kUnitTable[static_cast<size_t>(u)].name;
   }
 
   // The unit was waiting for `cause` since `since`.
@@ -225,6 +221,7 @@ class Machine {
         return instruction.opcode == Opcode::kDepthwise;
       case kVectorUnit:
         return true;
+      case kCommandProcessor:
       case kUnits:
         break;
     }
@@ -239,8 +236,20 @@ class Machine {
   // Fetches, decodes, and hands each instruction to all units that it uses at once, when all their queues have room.
   Process CommandProcessor() {
     co_await simulator_.Delay(config_.memory_latency);  // of the program's first bytes
-    for (size_t i = 0; i < prepared_.size(); ++i) {
-      co_await simulator_.Delay(prepared_[i].dispatch_cycles);
+    recorder_.Stall(kCommandProcessor, kNoProgramWord, 0);
+    // The last one is the header that ends the program. Spans have no better place for it than the last kernel.
+    for (size_t i = 0; !prepared_.empty() && i <= prepared_.size(); ++i) {
+      const bool end = i == prepared_.size();
+      int64_t since = simulator_.now();
+      co_await finished_.AtLeast(static_cast<int64_t>(i) + 1 - StageMemories(config_));
+      recorder_.Stall(kCommandProcessor, kStageMemoriesFull, since);
+      const int64_t bytes = end ? kInstructionWordBytes : prepared_[i].encoded_bytes;
+      const int64_t cycles = DispatchCycles(config_, bytes);
+      recorder_.Busy(kCommandProcessor, end ? i - 1 : i, cycles);
+      recorder_.unit(kCommandProcessor).bytes_read += bytes;
+      co_await simulator_.Delay(cycles);
+      if (end) co_return;
+      since = simulator_.now();
       int64_t room = 0;  // when the last queue gets room
       for (int u = 0; u < kUnits; ++u) {
         if (!UsesUnit(*prepared_[i].instruction, static_cast<Unit>(u))) continue;
@@ -251,6 +260,7 @@ class Machine {
         room = std::max(room, queue.done_at[static_cast<size_t>(done - 1)] + kCommandRoomCycles);
       }
       co_await simulator_.WaitUntil(room);
+      recorder_.Stall(kCommandProcessor, kQueueFull, since);
       for (int u = 0; u < kUnits; ++u) {
         if (!UsesUnit(*prepared_[i].instruction, static_cast<Unit>(u))) continue;
         CommandQueue& queue = *commands_[static_cast<size_t>(u)];
@@ -268,7 +278,7 @@ class Machine {
       if (in.after_previous) {
         const int64_t since = simulator_.now();
         co_await finished_.AtLeast(static_cast<int64_t>(i));
-        recorder_.Stall(kInputFetch, "earlier instruction", since);
+        recorder_.Stall(kInputFetch, kEarlierInstruction, since);
       }
       const bool depthwise = in.opcode == Opcode::kDepthwise;
       DoubleBuffer<InputBank>& buffer = depthwise ? depthwise_inputs_ : inputs_;
@@ -281,7 +291,7 @@ class Machine {
           const int64_t k = buffer.next_fill++;
           const int64_t since = simulator_.now();
           co_await buffer.released.AtLeast(k - 1);
-          recorder_.Stall(kInputFetch, "input bank full", since);
+          recorder_.Stall(kInputFetch, kInputBankFull, since);
           int64_t cycles = 0;
           for (int32_t g = first; g < end; ++g) cycles += GroupFetchCycles(in, config_, p.geometry, visit, g);
           const int64_t before = memory_.bytes_read;
@@ -323,7 +333,7 @@ class Machine {
       if (in.after_previous && !depthwise && in.convolution.weight_layout == WeightLayout::kStrided) {
         const int64_t since = simulator_.now();
         co_await finished_.AtLeast(static_cast<int64_t>(i));
-        recorder_.Stall(kWeightFetch, "earlier instruction", since);
+        recorder_.Stall(kWeightFetch, kEarlierInstruction, since);
       }
       const Visit* last_fetch = LastWith(p.visits, &Visit::fetch_weights);
       for (const Visit& visit : p.visits) {
@@ -336,7 +346,7 @@ class Machine {
           const int64_t k = buffer.next_fill++;
           const int64_t since = simulator_.now();
           co_await buffer.released.AtLeast(k - 1);
-          recorder_.Stall(kWeightFetch, "weight bank full", since);
+          recorder_.Stall(kWeightFetch, kWeightBankFull, since);
           const int64_t before = memory_.bytes_read;
           int64_t cycles = 0;
           WeightBank& bank = buffer.bank(k);
@@ -382,11 +392,11 @@ class Machine {
           int64_t since = simulator_.now();
           if (in_fill == 0 && visit.fetch_weights) {
             fill = co_await weights_.filled.Pop();
-            recorder_.Stall(kWeightLoad, "weight bank empty", since);
+            recorder_.Stall(kWeightLoad, kWeightBankEmpty, since);
           }
           since = simulator_.now();
           co_await passes_started_.AtLeast(loads);
-          recorder_.Stall(kWeightLoad, "shadow registers full", since);
+          recorder_.Stall(kWeightLoad, kShadowRegistersFull, since);
           ++loads;
           LoadWeights(config_, array_numbers_, weights_.bank(fill), in_fill, shadow_weights_);
           const int64_t cycles = WeightLoadCycles(config_);
@@ -415,7 +425,7 @@ class Machine {
           if (visit.fetch_inputs) {
             const int64_t since = simulator_.now();
             fill = co_await inputs_.filled.Pop();
-            recorder_.Stall(kArray, "input bank empty", since);
+            recorder_.Stall(kArray, kInputBankEmpty, since);
           }
           const int32_t first_group = f * in.tiling.groups_per_bank;
           const int32_t end_group = std::min(p.geometry.groups, first_group + in.tiling.groups_per_bank);
@@ -424,11 +434,11 @@ class Machine {
               for (int32_t r = 0; r < p.geometry.rows_per_group; ++r) {
                 int64_t since = simulator_.now();
                 co_await shadow_.Pop();
-                recorder_.Stall(kArray, "weights", since);
+                recorder_.Stall(kArray, kNoWeights, since);
                 if (first_pass) {
                   since = simulator_.now();
                   co_await accumulation_released_.AtLeast(block - config_.accumulation_buffer_banks + 1);
-                  recorder_.Stall(kArray, "accumulation bank full", since);
+                  recorder_.Stall(kArray, kAccumulationBankFull, since);
                   first_pass = false;
                 }
                 std::swap(array_weights_, shadow_weights_);
@@ -459,13 +469,13 @@ class Machine {
         const int64_t block = first_visit_[i] + static_cast<int64_t>(v);
         int64_t since = simulator_.now();
         const int64_t fill = co_await depthwise_inputs_.filled.Pop();
-        recorder_.Stall(kDepthwiseUnit, "input bank empty", since);
+        recorder_.Stall(kDepthwiseUnit, kInputBankEmpty, since);
         since = simulator_.now();
         const int64_t weights = co_await depthwise_weights_.filled.Pop();
-        recorder_.Stall(kDepthwiseUnit, "weights", since);
+        recorder_.Stall(kDepthwiseUnit, kNoWeights, since);
         since = simulator_.now();
         co_await accumulation_released_.AtLeast(block - config_.accumulation_buffer_banks + 1);
-        recorder_.Stall(kDepthwiseUnit, "accumulation bank full", since);
+        recorder_.Stall(kDepthwiseUnit, kAccumulationBankFull, since);
         DepthwiseStep(in, config_, array_numbers_, p.geometry, visit, depthwise_weights_.bank(weights),
                       depthwise_inputs_.bank(fill), AccumulationOf(block));
         const int64_t cycles = DepthwiseCycles(in, config_, visit);
@@ -489,13 +499,13 @@ class Machine {
       const Prepared& p = prepared_[i];
       int64_t since = simulator_.now();
       co_await vector_done_.AtLeast(static_cast<int64_t>(i));
-      recorder_.Stall(kParameterFetch, "operand port in use", since);
+      recorder_.Stall(kParameterFetch, kOperandPortInUse, since);
       const Visit* last_fetch = LastWith(p.visits, &Visit::fetch_parameters);
       for (const Visit& visit : p.visits) {
         if (!visit.fetch_parameters) continue;
         since = simulator_.now();
         co_await parameters_released_.AtLeast(sets);
-        recorder_.Stall(kParameterFetch, "parameter buffer full", since);
+        recorder_.Stall(kParameterFetch, kParameterBufferFull, since);
         ++sets;
         const int64_t before = memory_.bytes_read;
         FetchParameters(*p.instruction, config_, visit, memory_, parameters_);
@@ -523,7 +533,7 @@ class Machine {
         if (in.after_previous) {
           const int64_t since = simulator_.now();
           co_await finished_.AtLeast(static_cast<int64_t>(i));
-          recorder_.Stall(kVectorUnit, "earlier instruction", since);
+          recorder_.Stall(kVectorUnit, kEarlierInstruction, since);
         }
         // Words leave the lanes in their order, however many stages they have.
         co_await simulator_.WaitUntil(lanes_left_ - PipelineDepth(in.vector, config_));
@@ -539,11 +549,11 @@ class Machine {
       for (const Visit& visit : p.visits) {
         int64_t since = simulator_.now();
         const int64_t block = co_await (in.opcode == Opcode::kMatrix ? array_done_ : depthwise_done_).Pop();
-        recorder_.Stall(kVectorUnit, "accumulators", since);
+        recorder_.Stall(kVectorUnit, kNoAccumulators, since);
         if (visit.fetch_parameters) {
           since = simulator_.now();
           co_await parameters_ready_.Pop();
-          recorder_.Stall(kVectorUnit, "channel parameters", since);
+          recorder_.Stall(kVectorUnit, kNoChannelParameters, since);
         }
         // Words leave the lanes in their order, however many stages they have.
         co_await simulator_.WaitUntil(lanes_left_ - PipelineDepth(in.vector, config_));

@@ -29,7 +29,7 @@ void Put(const Operand& operand, bool whole, const uint8_t* codes, int64_t count
 }
 
 float ReadScale(const ArrayNumbers& numbers, OuterMemory& memory, uint64_t at) {
-  const uint8_t* bytes = memory.Read(at, static_cast<uint64_t>(numbers.scale_bytes));
+  const uint8_t* bytes = memory.Peek(at, static_cast<uint64_t>(numbers.scale_bytes));
   return bytes == nullptr ? 0.0f : numbers.scales->Decode(LoadBits(bytes, numbers.scale_bytes));
 }
 

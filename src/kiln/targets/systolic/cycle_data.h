@@ -31,8 +31,9 @@ class OuterMemory {
     bytes_written += static_cast<int64_t>(size);
     return At(address, size, "write");
   }
-  // Bytes that travel beside others, such as the scale of a block: not counted a second time.
+  // Bytes of a scale port, which travel beside others and are not counted (docs/systolic.md, "Counters").
   const uint8_t* Peek(uint64_t address, uint64_t size) { return At(address, size, "read"); }
+  uint8_t* Poke(uint64_t address, uint64_t size) { return At(address, size, "write"); }
   const std::string& fault() const { return fault_; }
   int64_t bytes_read = 0, bytes_written = 0;
 

@@ -70,7 +70,8 @@ class VectorUnit {
     if (pass.to_memory) {
       const Element element = program_.output.element;
       const uint64_t size = static_cast<uint64_t>(BytesOf(element, numbers_.config()));
-      for (size_t lane = 0; lane < count; ++lane) {
+      // Where all elements of a word have one place, its last one is written.
+      for (size_t lane = program_.output.element_stride == 0 ? count - 1 : 0; lane < count; ++lane) {
         const int64_t index = first + static_cast<int64_t>(lane);
         if (program_.output.blocks.present) {
           Gather(outer, index, values_[lane]);
@@ -136,7 +137,7 @@ class VectorUnit {
     const Stream& output = program_.output;
     const uint32_t scale = codec.ScaleCode(block_.data(), std::ssize(block_));
     const int scale_bytes = codec.scale_format().bytes(), element_bytes = codec.element().bytes();
-    if (uint8_t* bytes = memory_.Write(ScaleAddressOf(output, outer, first), static_cast<uint64_t>(scale_bytes))) {
+    if (uint8_t* bytes = memory_.Poke(ScaleAddressOf(output, outer, first), static_cast<uint64_t>(scale_bytes))) {
       StoreBits(scale, scale_bytes, bytes);
     }
     for (size_t i = 0; i < block_.size(); ++i) {

@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 Trace TraceOf(const Simulated& simulated, std::span<const Instruction> instructions) {
   Trace trace;
   trace.cycles = simulated.cycles;
+  trace.units = simulated.units;
   int64_t before = 0;
   for (size_t i = 0; i < std::min(instructions.size(), simulated.finished.size()); ++i) {
     KernelTrace kernel;

@@ -10,7 +10,8 @@ namespace kiln::systolic {
 
 // Emits the design, builds its simulation, and runs a program on every image of the batch (Accelerator::Run at
 // Level::kRtl); options.rtl says where and with which memory. Host steps are the host's, as at the cycle level, and
-// take no cycles. The trace has cycles and kernels, no spans. Errors: whatever EmitDesign says; no Verilator or
+// take no cycles. The trace has cycles, kernels and what the performance counters say of the units, no spans. Errors:
+// whatever EmitDesign says; no Verilator or
 // clang++-19; a machine that stops with an error code or does not end.
 StatusOr<RunResult> RunRtl(const SystolicProgram& program, const Batch& batch, const RunOptions& options);
 

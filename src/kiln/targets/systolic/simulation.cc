@@ -8,22 +8,48 @@
 #include "kiln/support/check.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
+#include "kiln/targets/systolic/units.h"
 
 namespace kiln::systolic {
 namespace {
 
 namespace fs = std::filesystem;
 
+// One line "counter UNIT.COUNTER N".
+void ReadCounter(const std::string& name, int64_t value, std::vector<UnitTrace>& units) {
+  const size_t dot = name.find('.');
+  const std::string counter = dot == std::string::npos ? "" : name.substr(dot + 1);
+  for (size_t u = 0; u < kUnits; ++u) {
+    if (name.compare(0, dot, kUnitTable[u].name) != 0) continue;
+    if (counter == "busy") units[u].busy_cycles = value;
+    if (counter == "bytes_read") units[u].bytes_read = value;
+    if (counter == "bytes_written") units[u].bytes_written = value;
+    for (size_t i = 0; i < kCauses; ++i) {
+      // As at the cycle level, causes that never came up are left out.
+      if (counter == fmt::format("stalled{}", i) && value != 0) {
+        const char* cause = kUnitTable[u].causes[i];
+        units[u].stall_cycles[cause != nullptr ? cause : counter] = value;
+      }
+    }
+  }
+}
+
 // What the testbench prints (rtl/testbench/kiln_systolic_testbench.cc).
 StatusOr<Simulated> ReadLog(const fs::path& log) {
   KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(log));
   Simulated simulated;
+  for (const UnitInfo& unit : kUnitTable) simulated.units.emplace_back().name = unit.name;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
     std::string what;
     words >> what;
     if (what == "cycles") words >> simulated.cycles;
+    if (what == "counter") {
+      std::string name;
+      int64_t value = 0;
+      if (words >> name >> value) ReadCounter(name, value, simulated.units);
+    }
     if (what == "finished") {
       for (int64_t cycle; words >> cycle;) simulated.finished.push_back(cycle);
     }

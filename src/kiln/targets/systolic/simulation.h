@@ -10,12 +10,14 @@
 
 #include "kiln/support/status.h"
 #include "kiln/targets/interface/accelerator.h"
+#include "kiln/targets/interface/trace.h"
 
 namespace kiln::systolic {
 
 struct Simulated {
   int64_t cycles = -1;
   std::vector<int64_t> finished;  // the cycle in which each instruction was finished
+  std::vector<UnitTrace> units;   // what the performance counters say (units.h)
 };
 
 class Simulation {
@@ -24,9 +26,9 @@ class Simulation {
   // Verilator or clang++-19.
   static StatusOr<Simulation> Build(std::filesystem::path folder, const RtlOptions& options);
 
-  // Runs the program that begins at address `start` of `program`, which stands in memory at `base`, behind `memory`, and
-  // leaves in `memory` what the machine has left there. `name` tells apart runs at the same time. Errors: the machine
-  // stops with an error code or does not end.
+  // Runs the program that begins at address `start` of `program`, which stands in memory at `base`, behind `memory`,
+  // and leaves in `memory` what the machine has left there. `name` tells apart runs at the same time. Errors: the
+  // machine stops with an error code or does not end.
   StatusOr<Simulated> Run(const std::string& name, std::span<const uint8_t> program, uint64_t base, uint64_t start,
                           uint64_t seed, std::span<uint8_t> memory) const;
 

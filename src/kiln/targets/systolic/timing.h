@@ -84,8 +84,10 @@ inline constexpr int kInstructionWordBytes = 16;
 int64_t DispatchCycles(const Config& config, int64_t encoded_bytes);
 // Cycles of a program of this instruction alone: what the cycle level counts for it.
 int64_t ProgramCycles(const Instruction& instruction, const Config& config);
-// From a unit that takes an instruction out of its queue to the next one that stands there in its place.
+// From the cycle in which a unit is through with an instruction to the one in which the next stands in its place.
 inline constexpr int64_t kCommandRoomCycles = 1;
+// Instructions whose stages the vector unit can hold: so many may have been decoded and not be finished.
+inline int64_t StageMemories(const Config& config) { return int64_t{config.command_queue_depth} + 8; }
 
 }  // namespace kiln::systolic
 

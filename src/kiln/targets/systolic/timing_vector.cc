@@ -31,7 +31,10 @@ bool IsWindowed(const VectorProgram& program, size_t pass, size_t operand) {
 // What a word asks of the ports.
 struct WordBeats {
   int64_t operands = 0, output = 0;
+  bool reads = false;  // memory: a window without a place in the image takes its time, but nothing comes of it
   int64_t slot() const { return std::max({int64_t{1}, operands, output}); }
+  // Cycles from the beginning of its slot until it may enter the lanes.
+  int64_t Lead(int64_t latency) const { return reads ? latency + operands : operands; }
 };
 
 // The clock of the slots, as long as requests never have to wait for room in the operand buffer.
@@ -39,10 +42,11 @@ class Slots {
  public:
   explicit Slots(const Config& config) : latency_(config.memory_latency), buffer_words_(config.operand_buffer_words) {}
 
-  void Add(const WordBeats& word, int64_t times) { Add(times * word.slot(), word.operands); }
-  // Words that have slots of `cycles` cycles together, and of which the greediest takes `operands` beats.
-  void Add(int64_t cycles, int64_t operands) {
-    if (operands > 0) lead_ = std::max(lead_, latency_ + operands);
+  void Add(const WordBeats& word, int64_t times) { Add(times * word.slot(), word.Lead(latency_)); }
+  // Words that have slots of `cycles` cycles together, and of which the slowest may enter the lanes `lead` behind its
+  // slot.
+  void Add(int64_t cycles, int64_t lead) {
+    lead_ = std::max(lead_, lead);
     slots_ += cycles;
   }
   void Gap(int64_t cycles) { slots_ += cycles; }
@@ -75,7 +79,7 @@ class BoundedSlots {
   void Add(const WordBeats& word, bool written) {
     // The word that many before this one has entered the lanes, in an earlier cycle.
     const int64_t begin = std::max(next_slot_, entered_[at_] + 1);
-    const int64_t enter = std::max(next_turn_, word.operands > 0 ? begin + latency_ + word.operands : begin);
+    const int64_t enter = std::max(next_turn_, begin + word.Lead(latency_));
     next_slot_ = begin + word.slot();
     next_turn_ = enter + word.slot();
     entered_[at_] = enter;
@@ -116,6 +120,7 @@ WordBeats BeatsAt(const Config& config, const std::vector<Walk>& walks, int64_t 
     const uint64_t at = walk.address + static_cast<uint64_t>(i * walk.step);
     (walk.output ? word.output : word.operands) +=
         StreamBeats(*walk.stream, config, at, elements, PortOf(walk, config));
+    word.reads = word.reads || !walk.output;
   }
   return word;
 }
@@ -151,8 +156,8 @@ int64_t PlacesBefore(int64_t output, int32_t window, int32_t stride, int32_t dil
 
 // Beats of operand 0 over the places of its window that lie inside the image, and what it takes to find them; a window
 // without such a place takes a cycle.
-int64_t WindowBeats(const VectorProgram& program, const Config& config, const OuterIndex& outer, int64_t element,
-                    int64_t elements) {
+WordBeats WindowBeats(const VectorProgram& program, const Config& config, const OuterIndex& outer, int64_t element,
+                      int64_t elements) {
   const Window& w = program.window;
   const Stream& stream = program.operands[0];
   int64_t beats = 0;
@@ -171,7 +176,7 @@ int64_t WindowBeats(const VectorProgram& program, const Config& config, const Ou
   // Both axes at once.
   const int64_t before = std::max(PlacesBefore(outer[1], w.window_y, w.stride_y, w.dilation_y, w.pad_top),
                                   PlacesBefore(outer[2], w.window_x, w.stride_x, w.dilation_x, w.pad_left));
-  return before + std::max<int64_t>(beats, 1);
+  return {before + std::max<int64_t>(beats, 1), 0, beats > 0};
 }
 
 // The streams that pass `pass` walks along, but for a windowed one.
@@ -191,7 +196,7 @@ std::vector<Walk> WalksOf(const VectorProgram& program, size_t pass, const Outer
 struct RowBeats {
   std::vector<WordBeats> words;
   int64_t slots = 0;
-  int64_t operands = 0;  // of the greediest word
+  int64_t lead = 0;  // of the slowest word
 };
 
 // Rows of a vector instruction. Rows whose streams lie in their beats alike take the same time.
@@ -220,14 +225,15 @@ class Rows {
     for (int64_t first = 0; first < program_.length; first += lanes) {
       const int64_t elements = std::min<int64_t>(lanes, program_.length - first);
       WordBeats word;
-      if (IsWindowed(program_, pass, 0)) word.operands = WindowBeats(program_, config_, outer, first, elements);
+      if (IsWindowed(program_, pass, 0)) word = WindowBeats(program_, config_, outer, first, elements);
       for (const Walk& walk : walks) {
         const uint64_t at = walk.address + static_cast<uint64_t>(first * walk.stream->element_stride);
         (walk.output ? word.output : word.operands) +=
             StreamBeats(*walk.stream, config_, at, elements, PortOf(walk, config_));
+        word.reads = word.reads || !walk.output;
       }
       row.slots += word.slot();
-      row.operands = std::max(row.operands, word.operands);
+      row.lead = std::max(row.lead, word.Lead(config_.memory_latency));
       row.words.push_back(word);
     }
     return row;
@@ -389,7 +395,7 @@ VectorTime VectorInstructionTime(const VectorProgram& program, const Config& con
   ForEachRow(
       program, config, lengths,
       [&](size_t pass, const RowBeats& row) {
-        slots.Add(row.slots, row.operands);
+        slots.Add(row.slots, row.lead);
         if (program.passes[pass].to_memory) slots.Written(row.words.back());
       },
       [&](size_t pass) { slots.Gap(gap_of(pass)); });

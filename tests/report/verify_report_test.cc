@@ -1,0 +1,82 @@
+#include "kiln/report/verify_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace kiln {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class OneKernel final : public Program {
+ public:
+  OneKernel() {
+    KernelInfo kernel;
+    kernel.name = "conv";
+    kernels_.push_back(kernel);
+  }
+  std::string Print() const override { return ""; }
+};
+
+// A run that left nothing behind but its time.
+RunResult ExampleRun() {
+  RunResult result;
+  result.trace.cycles = 100;
+  result.trace.kernels = {{.kernel = 0, .begin = 0, .end = 100, .macs = 0}};
+  result.trace.units = {
+      {.name = "array", .busy_cycles = 60, .stall_cycles = {{"weights", 7}}, .bytes_read = 0, .bytes_written = 0},
+      {.name = "vector", .busy_cycles = 20, .stall_cycles = {}, .bytes_read = 48, .bytes_written = 16}};
+  result.cycles_per_image = {100};
+  return result;
+}
+
+VerifyReport Compared(const RunResult& cycle, const RunResult& rtl, bool timed = true) {
+  VerifyReport report;
+  report.images = 1;
+  report.timed = timed;
+  CompareLevels(OneKernel(), ExampleRun(), cycle, rtl, &report);
+  return report;
+}
+
+TEST(VerifyReport, EqualRunsAgree) {
+  const VerifyReport report = Compared(ExampleRun(), ExampleRun());
+  EXPECT_TRUE(report.agrees());
+  ASSERT_EQ(report.counters.size(), 5u);  // what never counted is left out
+  EXPECT_THAT(ToText(report), Not(HasSubstr("DIFFERENT")));
+  EXPECT_THAT(ToText(report), HasSubstr("waiting: weights"));
+}
+
+TEST(VerifyReport, ACounterThatDiffersIsAFault) {
+  for (const auto change :
+       {+[](UnitTrace& unit) { unit.busy_cycles += 1; }, +[](UnitTrace& unit) { unit.stall_cycles.clear(); },
+        +[](UnitTrace& unit) { unit.stall_cycles["input bank empty"] = 1; },
+        +[](UnitTrace& unit) { unit.bytes_written = 4; }}) {
+    RunResult rtl = ExampleRun();
+    change(rtl.trace.units[0]);
+    const VerifyReport report = Compared(ExampleRun(), rtl);
+    EXPECT_FALSE(report.counters_agree());
+    EXPECT_FALSE(report.agrees());
+    EXPECT_THAT(ToText(report), HasSubstr("DIFFERENT"));
+    EXPECT_FALSE(nlohmann::json::parse(ToJson(report))["counters_agree"].get<bool>());
+  }
+}
+
+// Behind another memory than an ideal one cycles are what they are; bytes are not.
+TEST(VerifyReport, BytesAreComparedBehindAnyMemory) {
+  RunResult rtl = ExampleRun();
+  rtl.trace.units[1].busy_cycles = 35;
+  EXPECT_TRUE(Compared(ExampleRun(), rtl, /*timed=*/false).agrees());
+  rtl.trace.units[1].bytes_read = 47;
+  const VerifyReport report = Compared(ExampleRun(), rtl, /*timed=*/false);
+  EXPECT_FALSE(report.agrees());
+  const auto json = nlohmann::json::parse(ToJson(report));
+  EXPECT_EQ(json["counters"][2]["name"], "busy");
+  EXPECT_FALSE(json["counters"][2]["compared"].get<bool>());
+  EXPECT_EQ(json["counters"][3]["rtl"], 47);
+}
+
+}  // namespace
+}  // namespace kiln

@@ -1,0 +1,142 @@
+// What the tests of the whole machine (kiln_systolic) share: its models' design points, programs in a memory, the
+// machine with its memory.
+#ifndef KILN_TESTS_RTL_SYSTOLIC_MACHINE_H_
+#define KILN_TESTS_RTL_SYSTOLIC_MACHINE_H_
+
+#include <gtest/gtest.h>
+#include <verilated.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kiln/hardware/axi_port.h"
+#include "kiln/targets/systolic/config.h"
+#include "kiln/targets/systolic/isa.h"
+#include "rtl/testbench/kiln_systolic_bench.h"
+#include "tests/targets/systolic/random_program.h"
+
+namespace kiln::rtl {
+
+using systolic::Config;
+using systolic::Instruction;
+using systolic::Opcode;
+using systolic::RandomProgramCase;
+using testbench::AxiTiming;
+
+constexpr int64_t kMemoryBytes = int64_t{1} << 20;  // MEMORY_BYTES of the models
+constexpr int kWideMemoryLatency = 300;             // MEMORY_LATENCY of the wide model, the most that it can hide
+
+// The design points of the models: the parameters of CMakeLists.txt.
+inline Config Base() {
+  Config c;
+  c.name = "model";
+  c.input_buffer_words = 256;
+  c.weight_buffer_words = 96;
+  c.accumulation_buffer_words = 64;
+  c.depthwise_buffer_words = 256;
+  c.vector_row_buffer_words = 16;
+  c.vector_stage_latency = 2;
+  c.memory_bytes = kMemoryBytes;
+  return c;
+}
+inline Config Square() {
+  Config c = Base();
+  c.array_rows = c.array_columns = 4;
+  c.vector_stages = 4;
+  c.vector_rows_in_flight = 4;
+  c.input_port_bytes = c.weight_port_bytes = c.operand_port_bytes = c.output_port_bytes = 16;
+  c.memory_latency = 16;
+  c.depthwise_multipliers = 4;
+  return c;
+}
+inline Config Wide() {
+  Config c = Base();
+  c.array_rows = 4;
+  c.array_columns = 8;
+  c.weight_rows_per_cycle = 2;
+  c.accumulation_buffer_banks = 1;
+  c.vector_stages = 3;
+  c.vector_stage_latency = 3;
+  c.vector_rows_in_flight = 2;
+  c.input_port_bytes = 8;
+  c.weight_port_bytes = 32;
+  c.operand_port_bytes = 8;
+  c.operand_buffer_words = 11;
+  c.command_queue_depth = 2;
+  c.output_port_bytes = 64;
+  c.instruction_bytes_per_cycle = 32;
+  c.memory_latency = 9;
+  c.depthwise_multipliers = 1;
+  return c;
+}
+
+inline AxiTiming Ideal(const Config& config) {
+  AxiTiming timing;
+  timing.latency = static_cast<uint64_t>(config.memory_latency - kAxiPortLatency);
+  return timing;
+}
+
+// `length` elements of operand 0 in int8, written to where `output` says.
+inline Instruction Copy(int32_t length, uint64_t output) {
+  Instruction in;
+  in.opcode = Opcode::kVector;
+  in.after_previous = false;
+  in.vector.length = length;
+  in.vector.operands.resize(1);
+  in.vector.operands[0].element_stride = 1;
+  in.vector.passes.resize(1);
+  in.vector.passes[0].to_memory = true;
+  in.vector.output.base = output;
+  in.vector.output.element_stride = 1;
+  return in;
+}
+
+inline RandomProgramCase ProgramOf(std::vector<Instruction> instructions, size_t bytes) {
+  RandomProgramCase program;
+  program.instructions = std::move(instructions);
+  for (size_t i = 0; i < bytes; ++i) program.memory.push_back(static_cast<uint8_t>(i * 37 + 11));
+  program.address = (bytes + 15) / 16 * 16;
+  return program;
+}
+
+// A machine with the memory behind its ports. Registers without a reset begin at random.
+template <typename Model>
+class Machine {
+ public:
+  using Bench = testbench::SystolicBench<Model>;
+  Machine(const Config& config, const AxiTiming& timing, uint64_t seed) {
+    context_.randReset(2);
+    context_.randSeed(static_cast<int>(seed) + 1);
+    context_.fatalOnError(false);
+    model_ = std::make_unique<Model>(&context_);
+    const auto bytes = [](int32_t port) { return static_cast<unsigned>(port); };
+    const testbench::SystolicPorts ports{bytes(config.instruction_bytes_per_cycle), bytes(config.input_port_bytes),
+                                         bytes(config.weight_port_bytes), bytes(config.operand_port_bytes),
+                                         bytes(config.output_port_bytes)};
+    bench_ = std::make_unique<Bench>(model_.get(), ports, kMemoryBytes, timing, seed);
+  }
+  // A failed assertion in the RTL, an AXI checker's among them.
+  ~Machine() { EXPECT_FALSE(context_.gotError()); }
+
+  // Data, and behind them the encoded program; the rest of the memory as it is.
+  void Load(const RandomProgramCase& program, const std::vector<uint8_t>& bits) {
+    std::vector<uint8_t>& memory = bench_->memory().bytes();
+    std::copy(program.memory.begin(), program.memory.end(), memory.begin());
+    std::copy(bits.begin(), bits.end(), memory.begin() + static_cast<std::ptrdiff_t>(program.address));
+  }
+  Bench& bench() { return *bench_; }
+  Model& model() { return *model_; }
+
+ private:
+  VerilatedContext context_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<Bench> bench_;
+};
+
+}  // namespace kiln::rtl
+
+#endif  // KILN_TESTS_RTL_SYSTOLIC_MACHINE_H_
