@@ -18,6 +18,19 @@ namespace {
 constexpr uint32_t kSignBit = 0x80000000u;
 constexpr uint32_t kInfinityBits = 0x7f800000u;
 
+// Codes in memory, at any address.
+template <typename Code>
+Code CodeAt(const void* codes, int64_t i) {
+  Code code;
+  std::memcpy(&code, static_cast<const std::byte*>(codes) + i * static_cast<int64_t>(sizeof code), sizeof code);
+  return code;
+}
+template <typename Code>
+void StoreCode(uint32_t bits, void* codes, int64_t i) {
+  const auto code = static_cast<Code>(bits);
+  std::memcpy(static_cast<std::byte*>(codes) + i * static_cast<int64_t>(sizeof code), &code, sizeof code);
+}
+
 // fp32 bits to a number that orders values from minus infinity to infinity (and -0 before +0), and back.
 uint32_t KeyOf(uint32_t bits) { return (bits & kSignBit) != 0 ? ~bits : bits | kSignBit; }
 float ValueOf(uint32_t key) { return std::bit_cast<float>((key & kSignBit) != 0 ? key ^ kSignBit : ~key); }
@@ -217,7 +230,7 @@ uint32_t FormatTable::Encode(float value, uint32_t random) const {
 
 // Members stand in locals, since codes of one byte could alias them for all the compiler knows.
 template <typename Code>
-void FormatTable::EncodeByBuckets(const float* values, int64_t count, int unused, Code* codes) const {
+void FormatTable::EncodeByBuckets(const float* values, int64_t count, int unused, void* codes) const {
   const Bucket* const buckets = buckets_.data();
   const int shift = bucket_shift_;
   for (int64_t i = 0; i < count; ++i) {
@@ -225,23 +238,23 @@ void FormatTable::EncodeByBuckets(const float* values, int64_t count, int unused
     const Bucket bucket = buckets[key >> shift];
     const uint32_t both = bucket.below | uint32_t{bucket.above} << 16;  // no branch, which noise would mislead
     const uint32_t code = both >> (key >= bucket.threshold ? 16 : 0) & 0xffff;
-    codes[i] = static_cast<Code>(static_cast<int32_t>(code << unused) >> unused);
+    StoreCode<Code>(static_cast<uint32_t>(static_cast<int32_t>(code << unused) >> unused), codes, i);
   }
 }
 
 template <typename Code>
-void FormatTable::EncodeAs(const float* values, int64_t count, Code* codes, uint64_t seed) const {
+void FormatTable::EncodeAs(const float* values, int64_t count, void* codes, uint64_t seed) const {
   const bool extend = format_.is_integer() && format_.is_signed && format_.bits < 32;
   const int unused = extend ? 32 - format_.bits : 0;
   const auto store = [&](int64_t i, uint32_t code) {
-    codes[i] = static_cast<Code>(static_cast<int32_t>(code << unused) >> unused);
+    StoreCode<Code>(static_cast<uint32_t>(static_cast<int32_t>(code << unused) >> unused), codes, i);
   };
   switch (encoder_) {
     case Encoder::kFloat:
       for (int64_t i = 0; i < count; ++i) store(i, EncodeByArithmetic(values[i]));
       return;
     case Encoder::kSteps:
-      if (!buckets_.empty()) return EncodeByBuckets(values, count, unused, codes);
+      if (!buckets_.empty()) return EncodeByBuckets<Code>(values, count, unused, codes);
       for (int64_t i = 0; i < count; ++i) store(i, EncodeBySteps(values[i]));
       return;
     default:
@@ -253,18 +266,18 @@ void FormatTable::EncodeAs(const float* values, int64_t count, Code* codes, uint
 }
 
 template <typename Code>
-void FormatTable::DecodeAs(const Code* codes, int64_t count, float* values) const {
+void FormatTable::DecodeAs(const void* codes, int64_t count, float* values) const {
   if (!values_.empty()) {
     const uint32_t mask = CodeMask(format_);
-    for (int64_t i = 0; i < count; ++i) values[i] = values_[static_cast<uint32_t>(codes[i]) & mask];
+    for (int64_t i = 0; i < count; ++i) values[i] = values_[uint32_t{CodeAt<Code>(codes, i)} & mask];
     return;
   }
   for (int64_t i = 0; i < count; ++i) {
     if (encoder_ == Encoder::kIdentity) {
-      const auto value = std::bit_cast<float>(static_cast<uint32_t>(codes[i]));
+      const auto value = std::bit_cast<float>(uint32_t{CodeAt<Code>(codes, i)});
       values[i] = value == value ? value : std::bit_cast<float>(kQuietNan);
     } else {
-      values[i] = Decode(static_cast<uint32_t>(codes[i]));
+      values[i] = Decode(uint32_t{CodeAt<Code>(codes, i)});
     }
   }
 }
@@ -272,22 +285,22 @@ void FormatTable::DecodeAs(const Code* codes, int64_t count, float* values) cons
 void FormatTable::DecodeCodes(const void* codes, int64_t count, float* values) const {
   switch (format_.bytes()) {
     case 1:
-      return DecodeAs(static_cast<const uint8_t*>(codes), count, values);
+      return DecodeAs<uint8_t>(codes, count, values);
     case 2:
-      return DecodeAs(static_cast<const uint16_t*>(codes), count, values);
+      return DecodeAs<uint16_t>(codes, count, values);
     default:
-      return DecodeAs(static_cast<const uint32_t*>(codes), count, values);
+      return DecodeAs<uint32_t>(codes, count, values);
   }
 }
 
 void FormatTable::EncodeValues(const float* values, int64_t count, void* codes, uint64_t seed) const {
   switch (format_.bytes()) {
     case 1:
-      return EncodeAs(values, count, static_cast<uint8_t*>(codes), seed);
+      return EncodeAs<uint8_t>(values, count, codes, seed);
     case 2:
-      return EncodeAs(values, count, static_cast<uint16_t*>(codes), seed);
+      return EncodeAs<uint16_t>(values, count, codes, seed);
     default:
-      return EncodeAs(values, count, static_cast<uint32_t*>(codes), seed);
+      return EncodeAs<uint32_t>(values, count, codes, seed);
   }
 }
 

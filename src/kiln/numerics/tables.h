@@ -43,7 +43,7 @@ class FormatTable {
   };
   std::vector<Step> Steps() const;
 
-  // Codes in memory as codec.h lays them out, format().bytes() each. Ranges must not overlap.
+  // Codes in memory as codec.h lays them out, format().bytes() each, at any address. Ranges must not overlap.
   // Stochastic rounding: element i draws MixBits(seed + i) >> 32 (support/random.h).
   void DecodeCodes(const void* codes, int64_t count, float* values) const;
   void EncodeValues(const float* values, int64_t count, void* codes, uint64_t seed = 0) const;
@@ -65,11 +65,11 @@ class FormatTable {
   void RoundByArithmetic(float* values, int64_t count) const;
   // `unused`: bits above an integer's sign, which repeat it; else 0.
   template <typename Code>
-  void EncodeByBuckets(const float* values, int64_t count, int unused, Code* codes) const;
+  void EncodeByBuckets(const float* values, int64_t count, int unused, void* codes) const;
   template <typename Code>
-  void EncodeAs(const float* values, int64_t count, Code* codes, uint64_t seed) const;
+  void EncodeAs(const float* values, int64_t count, void* codes, uint64_t seed) const;
   template <typename Code>
-  void DecodeAs(const Code* codes, int64_t count, float* values) const;
+  void DecodeAs(const void* codes, int64_t count, float* values) const;
 
   Format format_;
   std::vector<float> values_;
