@@ -55,6 +55,9 @@ struct Parameter {
 std::vector<Parameter> ParametersOf(const Config& c) {
   const auto number = [](int64_t value) { return std::to_string(value); };
   const auto format = [](const Format& f) { return hardware::FormatDescriptor(f); };
+  // The quire runs on through the accumulations, but where block scales part the row tiles.
+  const std::string quire = c.quire ? hardware::QuireDescriptor(c.input_format, c.weight_format) : "";
+  const bool accumulates_quires = c.quire && c.block_size == 0;
   return {
       {"ARRAY_ROWS", number(c.array_rows)},
       {"ARRAY_COLUMNS", number(c.array_columns)},
@@ -62,8 +65,8 @@ std::vector<Parameter> ParametersOf(const Config& c) {
       {"INPUT_FORMAT", format(c.input_format)},
       {"WEIGHT_FORMAT", format(c.weight_format)},
       {"PRODUCT_ROUNDED", c.product_rounded ? "1'b1" : "1'b0"},
-      {"PSUM_FORMAT", format(c.psum_format)},
-      {"ACCUMULATION_FORMAT", format(c.accumulation_format)},
+      {"PSUM_FORMAT", c.quire ? quire : format(c.psum_format)},
+      {"ACCUMULATION_FORMAT", accumulates_quires ? quire : format(c.accumulation_format)},
       {"INPUT_BUFFER_WORDS", number(c.input_buffer_words)},
       {"WEIGHT_BUFFER_WORDS", number(c.weight_buffer_words)},
       {"ACCUMULATION_BUFFER_WORDS", number(c.accumulation_buffer_words)},
@@ -130,7 +133,6 @@ std::optional<FormatFault> FindRtlFault(const Config& c) {
     return FormatFault{std::move(key), std::move(what), std::move(remedy)};
   };
   if (c.block_size > 0) return fault("block_size", "the RTL has no block scales yet", "block_size: 0");
-  if (c.quire) return fault("quire", "the RTL has no quire yet", "quire: false");
   if (c.narrow_vector()) {
     return fault("vector_format", fmt::format("the RTL's vector unit has no {} yet", c.vector_format.name), "fp32");
   }
