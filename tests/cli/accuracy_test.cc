@@ -16,10 +16,10 @@ using testing::HasSubstr;
 // The demo network on noise: no labels, so that decibels against fp32 are the measure.
 AccuracyOptions DemoOn(std::vector<std::string> formats) {
   AccuracyOptions options;
-  options.model = "models/demo_fashion_mnist.onnx";
-  options.accelerator = "systolic-int8-8x8";
-  options.images.random = 6;
-  options.calibration_images = 6;
+  options.flow.model = "models/demo_fashion_mnist.onnx";
+  options.flow.accelerator = "systolic-int8-8x8";
+  options.flow.images.random = 6;
+  options.flow.calibration_images = 6;
   options.formats = std::move(formats);
   return options;
 }
@@ -42,11 +42,7 @@ TEST(Accuracy, GivesWhatRunGives) {
   const AccuracyOptions options = DemoOn({"int8"});
   const auto table = MeasureAccuracy(options);
   ASSERT_TRUE(table.ok()) << table.status();
-  FlowOptions flow;
-  flow.model = options.model;
-  flow.accelerator = options.accelerator;
-  flow.images = options.images;
-  flow.calibration_images = 6;
+  FlowOptions flow = options.flow;
   flow.evaluate.cycle_limit = 0;
   const auto report = RunFlow(flow);
   ASSERT_TRUE(report.ok()) << report.status();

@@ -47,6 +47,18 @@ TEST(Application, EveryCommandHelpsWithAnExample) {
   }
 }
 
+// What a network, an accelerator and images are is said alike to all commands that compile.
+TEST(Application, CommandsThatCompileShareTheirOptions) {
+  for (const char* name : {"run", "compile", "verify", "accuracy"}) {
+    const std::string help = Call({name, "--help"}).out;
+    for (const char* option : {"--on", "--no-host", "--data", "--labels", "--data-format", "--data-shape",
+                               "--preprocess", "--random", "--calibrate", "--calibration-images"}) {
+      EXPECT_THAT(help, HasSubstr(std::string("  ") + option + " ")) << name;
+    }
+    EXPECT_EQ(help.find("--quantise") != std::string::npos, std::string(name) != "accuracy") << name;
+  }
+}
+
 TEST(Application, VersionAndBareCall) {
   EXPECT_THAT(Call({"--version"}).out, HasSubstr("kiln 0."));
   EXPECT_EQ(Call({}).code, kExitOk);

@@ -43,7 +43,7 @@ struct Bench {
 };
 
 EvaluateOptions OptionsOf(const Bench& bench) {
-  EvaluateOptions evaluate = bench.options.evaluate;
+  EvaluateOptions evaluate = bench.options.flow.evaluate;
   evaluate.cycle_limit = 0;
   // Labels say what is right; without them fp32 does.
   evaluate.run_fp32 = !bench.images.set->has_labels();
@@ -71,11 +71,11 @@ StatusOr<AccuracyTable::Row> Measure(const Bench& bench, const NamedRecipe& name
   const Recipe& recipe = named.recipe;
   KILN_ASSIGN_OR_RETURN(const auto machine,
                         bench.accelerator.WithFormats(recipe.activations.type, recipe.weights.type));
-  const int64_t images = CalibrationImages(recipe, bench.calibration, bench.options.calibration_images);
+  const int64_t images = CalibrationImages(recipe, bench.calibration, bench.options.flow.calibration_images);
   KILN_ASSIGN_OR_RETURN(const Graph quantised, bench.post_training.Quantise(recipe, images));
-  KILN_ASSIGN_OR_RETURN(const auto program, machine->Compile(quantised, {}));
+  KILN_ASSIGN_OR_RETURN(const auto program, machine->Compile(quantised, bench.options.flow.compile));
   RunReport report;
-  DescribeProgram(*machine, bench.options.accelerator, *program, &report);
+  DescribeProgram(*machine, bench.options.flow.accelerator, *program, &report);
   const FlowProgress named_progress = [&](const std::string& step, int64_t done, int64_t total) {
     if (bench.progress) bench.progress(fmt::format("{} {}", named.name, step), done, total);
   };
@@ -100,16 +100,15 @@ StatusOr<AccuracyTable::Row> Measure(const Bench& bench, const NamedRecipe& name
 
 StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options, const FlowProgress& progress) {
   KILN_ASSIGN_OR_RETURN(const std::vector<NamedRecipe> recipes, FindRecipes(options.formats));
-  KILN_ASSIGN_OR_RETURN(const auto design_point, cli::FindResource("accelerators", options.accelerator.string()));
+  KILN_ASSIGN_OR_RETURN(const auto design_point, cli::FindResource("accelerators", options.flow.accelerator.string()));
   KILN_ASSIGN_OR_RETURN(const std::unique_ptr<Accelerator> accelerator, LoadAccelerator(design_point));
   AccuracyTable table;
-  KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetworkToRun(options.model, &table.notes));
-  KILN_ASSIGN_OR_RETURN(const Images images, OpenImages(options.images, network));
-  NotePreprocess(options.images, network, images, &table.notes);
-  const bool own_calibration = !options.calibration.path.empty() || options.calibration.random > 0;
+  KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetworkToRun(options.flow.model, &table.notes));
+  KILN_ASSIGN_OR_RETURN(const Images images, OpenImages(options.flow.images, network));
+  NotePreprocess(options.flow.images, network, images, &table.notes);
   std::optional<Images> calibration;
-  if (own_calibration) {
-    KILN_ASSIGN_OR_RETURN(calibration, OpenImages(options.calibration, network));
+  if (options.flow.calibration.given()) {
+    KILN_ASSIGN_OR_RETURN(calibration, OpenImages(options.flow.calibration, network));
   } else if (images.set->has_labels()) {
     table.notes.push_back("calibrated on images that the accuracy is measured on; --calibrate names others");
   }
@@ -117,17 +116,17 @@ StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options, const Fl
   const Images& calibrated_on = calibration ? *calibration : images;
   int64_t most = 0;
   for (const NamedRecipe& named : recipes) {
-    most = std::max(most, CalibrationImages(named.recipe, calibrated_on, options.calibration_images));
+    most = std::max(most, CalibrationImages(named.recipe, calibrated_on, options.flow.calibration_images));
   }
   const Tensor inputs[] = {calibrated_on.converter.MakeBatch(0, most)};
   PostTraining post_training(laid_out, inputs);
   const Bench bench{options, *accelerator, network, images, calibrated_on, post_training, progress};
 
-  table.model = options.model.stem().string();
+  table.model = options.flow.model.stem().string();
   table.data = images.set->source();
   table.accelerator = accelerator->name();
   table.calibration = bench.calibration.set->source();
-  table.images = options.evaluate.limit > 0 ? std::min(options.evaluate.limit, images.size()) : images.size();
+  table.images = options.flow.evaluate.limit > 0 ? std::min(options.flow.evaluate.limit, images.size()) : images.size();
   KILN_ASSIGN_OR_RETURN(AccuracyTable::Row reference, MeasureReference(bench));
   table.rows.push_back(std::move(reference));
   bool any = false;

@@ -11,14 +11,9 @@
 namespace kiln {
 
 struct AccuracyOptions {
-  std::filesystem::path model;
-  std::filesystem::path accelerator;
-  ImageSettings images;
-  ImageSettings calibration;       // path empty: the first of `images`
-  int64_t calibration_images = 0;  // 0: the recipes' number
+  FlowOptions flow;  // `formats` stand for its recipe; of `evaluate` level, limit and chunk count
   // Names of RecipeByName (int8, mxint8, bf16/nf4), of recipes, or recipe files.
   std::vector<std::string> formats;
-  EvaluateOptions evaluate;  // level, limit, chunk
 };
 
 // A row for fp32 at the reference level and one for each format, bit by bit as the variant of the accelerator for that

@@ -15,10 +15,10 @@ namespace {
 class AccuracyCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("model", model_, "The network: ONNX or IR text")->required()->type_name("MODEL");
-    app.add_option("--on", accelerator_, "The accelerator, whose number formats vary (kiln list accelerators)")
-        ->required()
-        ->type_name("ACCELERATOR");
+    FlowArguments::Wording wording;
+    wording.accelerator = "The accelerator, whose number formats vary (kiln list accelerators)";
+    wording.default_recipe = "";  // --formats stands for it
+    flow_.Declare(app, wording);
     app.add_option("--formats", formats_,
                    "Types of activations and weights (kiln list formats; mxint8, mxfp8_e4m3, ...; A/W for two), or "
                    "recipes")
@@ -30,8 +30,6 @@ class AccuracyCommand final : public Command {
         ->type_name("N")
         ->check(InRange(1, 1 << 24))
         ->capture_default_str();
-    data_.Declare(app);
-    calibration_.Declare(app);
     const auto output = app.add_option_group("Output");
     output->add_option("--json", json_, "The table as JSON; - is standard output")->type_name("FILE");
     output->add_option("--report", html_, "The table and a picture of accuracy against bits, as one HTML page")
@@ -44,17 +42,11 @@ class AccuracyCommand final : public Command {
 
   Status Run(Context& context) override {
     AccuracyOptions options;
-    options.model = model_;
-    options.accelerator = accelerator_;
+    KILN_ASSIGN_OR_RETURN(options.flow, flow_.Options());
+    KILN_RETURN_IF_ERROR(flow_.CheckImagesGiven());
     options.formats = formats_;
-    KILN_ASSIGN_OR_RETURN(options.images, data_.Settings());
-    if (!data_.given()) {
-      return ErrorAt("", "--data", "no images are named", "give --data FILE, or --random N for noise");
-    }
-    options.calibration = calibration_.Settings(options.images);
-    options.calibration_images = calibration_.images();
-    options.evaluate.limit = limit_;
-    options.evaluate.chunk = chunk_;
+    options.flow.evaluate.limit = limit_;
+    options.flow.evaluate.chunk = chunk_;
     for (const std::string& path : {json_, html_}) KILN_RETURN_IF_ERROR(CheckOutput(path));
     std::optional<AccuracyTable> table;
     {
@@ -75,11 +67,10 @@ class AccuracyCommand final : public Command {
   }
 
  private:
-  std::string model_, accelerator_, json_, html_;
+  std::string json_, html_;
   std::vector<std::string> formats_;
   int64_t limit_ = 0, chunk_ = 1000;
-  DataArguments data_;
-  CalibrationArguments calibration_;
+  FlowArguments flow_;
 };
 
 }  // namespace

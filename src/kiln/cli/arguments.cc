@@ -83,6 +83,38 @@ void QuantiseArguments::Declare(CLI::App& app, std::string default_recipe) {
 
 bool QuantiseArguments::recipe_given() const { return option_ != nullptr && option_->count() > 0; }
 
+void FlowArguments::Declare(CLI::App& app, const Wording& wording) {
+  app.add_option("model", model_, "The network: ONNX or IR text")->required()->type_name("MODEL");
+  app.add_option("--on", accelerator_, wording.accelerator)
+      ->required(wording.accelerator_required)
+      ->type_name("ACCELERATOR");
+  app.add_flag("--no-host", no_host_, "Fail where a kernel would run on the host");
+  data_.Declare(app);
+  if (wording.default_recipe.empty()) {
+    quantise_.Declare(app);
+  } else {
+    quantise_.Declare(app, wording.default_recipe);
+  }
+}
+
+Status FlowArguments::CheckImagesGiven() const {
+  if (data_.given()) return OkStatus();
+  return ErrorAt("", "--data", "no images are named", "give --data FILE, or --random N for noise");
+}
+
+StatusOr<FlowOptions> FlowArguments::Options() const {
+  FlowOptions options;
+  options.model = model_;
+  options.accelerator = accelerator_;
+  KILN_ASSIGN_OR_RETURN(options.images, data_.Settings());
+  options.recipe = quantise_.recipe();
+  options.recipe_given = quantise_.recipe_given();
+  options.calibration = quantise_.Settings(options.images);
+  options.calibration_images = quantise_.images();
+  options.compile.host_fallback = !no_host_;
+  return options;
+}
+
 StatusOr<Shape> ParseShape(const std::string& text, std::string_view option) {
   std::vector<int64_t> dims;
   const char* at = text.data();

@@ -44,12 +44,36 @@ class CalibrationArguments {
 class QuantiseArguments : public CalibrationArguments {
  public:
   void Declare(CLI::App& app, std::string default_recipe);
+  using CalibrationArguments::Declare;  // without --quantise
   const std::string& recipe() const { return recipe_; }
   bool recipe_given() const;  // and not the default
 
  private:
   const CLI::Option* option_ = nullptr;
   std::string recipe_;
+};
+
+// The whole of FlowOptions but `evaluate`: model, --on, --no-host, those of data and quantisation.
+class FlowArguments {
+ public:
+  struct Wording {
+    std::string accelerator = "The accelerator: a YAML file or a name (kiln list accelerators)";
+    bool accelerator_required = true;
+    // Of --quantise; empty: the command has no such option, only those of calibration.
+    std::string default_recipe = "int8";
+  };
+  void Declare(CLI::App& app, const Wording& wording);
+  bool images_given() const { return data_.given(); }
+  // Error where no images are named.
+  Status CheckImagesGiven() const;
+  // Where none are named, options.images is empty.
+  StatusOr<FlowOptions> Options() const;
+
+ private:
+  std::string model_, accelerator_;
+  bool no_host_ = false;
+  DataArguments data_;
+  QuantiseArguments quantise_;
 };
 
 // "3x32x32". Error: not of that form.

@@ -32,34 +32,19 @@ std::string KernelTable(const Program& program) {
 class CompileCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("model", model_, "The network: ONNX or IR text")->required()->type_name("MODEL");
-    app.add_option("--on", accelerator_, "The accelerator: a YAML file or a name (kiln list accelerators)")
-        ->required()
-        ->type_name("ACCELERATOR");
+    flow_.Declare(app, {});
     app.add_flag("--print", print_, "Print the instructions, too");
     app.add_option("--emit", folder_,
                    "Write the hardware as SystemVerilog here, with program, memory image, testbench and Makefile")
         ->type_name("FOLDER");
-    app.add_flag("--no-host", no_host_, "Fail where a kernel would run on the host");
-    data_.Declare(app);
-    quantise_.Declare(app, "int8");
     app.footer(
         "Without --data and --calibrate, ranges come from noise: right for time and size, not for results.\n"
         "Example:\n  kiln compile models/demo_fashion_mnist.onnx --on systolic-int8-16x16 --print");
   }
 
   Status Run(Context& context) override {
-    FlowOptions options;
-    options.model = model_;
-    options.accelerator = accelerator_;
-    options.recipe = quantise_.recipe();
-    options.recipe_given = quantise_.recipe_given();
-    options.compile.host_fallback = !no_host_;
-    KILN_ASSIGN_OR_RETURN(options.images, data_.Settings());
-    options.calibration = quantise_.Settings(options.images);
-    options.calibration_images = quantise_.images();
-    if (options.calibration.path.empty()) options.calibration = options.images;
-    if (options.calibration.path.empty() && options.calibration.random == 0) options.calibration.random = 1;
+    KILN_ASSIGN_OR_RETURN(FlowOptions options, flow_.Options());
+    if (!flow_.images_given() && options.calibration.path.empty()) options.images.random = 1;
     if (!folder_.empty()) {
       KILN_RETURN_IF_ERROR(CheckOutput((std::filesystem::path(folder_) / "program.txt").string()));
     }
@@ -82,10 +67,9 @@ class CompileCommand final : public Command {
   }
 
  private:
-  std::string model_, accelerator_, folder_;
-  bool print_ = false, no_host_ = false;
-  DataArguments data_;
-  QuantiseArguments quantise_;
+  std::string folder_;
+  bool print_ = false;
+  FlowArguments flow_;
 };
 
 }  // namespace

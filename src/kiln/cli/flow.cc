@@ -260,22 +260,18 @@ StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProg
   RunReport report;
   KILN_ASSIGN_OR_RETURN(Graph network, LoadNetworkToRun(options.model, &report.notes));
   DescribeModel(network, &report);
-  const bool own_calibration = !options.calibration.path.empty() || options.calibration.random > 0;
-  const bool own_images = !options.images.path.empty() || options.images.random > 0;
-  KILN_ASSIGN_OR_RETURN(Images images, OpenImages(own_images ? options.images : options.calibration, network));
+  const ImageSettings& to_run = options.images.given() ? options.images : options.calibration;
+  KILN_ASSIGN_OR_RETURN(Images images, OpenImages(to_run, network));
   DescribeImages(images, &report);
-  NotePreprocess(own_images ? options.images : options.calibration, network, images, &report.notes);
+  NotePreprocess(to_run, network, images, &report.notes);
   std::optional<Images> calibration;
-  if (own_calibration) {
+  if (options.calibration.given()) {
     KILN_ASSIGN_OR_RETURN(calibration, OpenImages(options.calibration, network));
   }
   const Images& calibrated_on = calibration.has_value() ? *calibration : images;
 
   if (progress) progress("calibrate", 0, 1);
   KILN_ASSIGN_OR_RETURN(Graph quantised, PrepareForAccelerator(network, options, recipe, calibrated_on, &report));
-  if (!own_calibration && images.set->has_labels() && !report.quantisation->calibration.empty()) {
-    report.notes.push_back("calibrated on images that the accuracy is measured on; --calibrate names others");
-  }
   if (progress) progress("compile", 0, 1);
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Program> program, accelerator->Compile(quantised, options.compile));
   DescribeProgram(*accelerator, design_point, *program, &report);
@@ -295,6 +291,10 @@ StatusOr<RunReport> RunFlow(const FlowOptions& options, const FlowProgress& prog
     return report;
   }
   KILN_ASSIGN_OR_RETURN(CompiledNetwork compiled, CompileFlow(options, progress));
+  if (!options.calibration.given() && compiled.images.set->has_labels() &&
+      !compiled.report.quantisation->calibration.empty()) {
+    compiled.report.notes.push_back("calibrated on images that the accuracy is measured on; --calibrate names others");
+  }
   KILN_RETURN_IF_ERROR(Evaluate(compiled.network, compiled.accelerator.get(), compiled.program.get(), compiled.images,
                                 options.evaluate, progress, &compiled.report));
   return std::move(compiled.report);

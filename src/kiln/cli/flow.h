@@ -38,6 +38,7 @@ struct ImageSettings {
   // Text or YAML file (data_preprocess.h); empty: the model's metadata, and without any the identity.
   std::string preprocess;
   int64_t random = 0;  // this many images of uniform noise in [-1, 1), for timing without data
+  bool given() const { return !path.empty() || random > 0; }
 };
 
 // A data set with the way into one network.
@@ -96,7 +97,7 @@ struct FlowOptions {
   ImageSettings images;
   std::string recipe = "int8";     // a name or a YAML file
   bool recipe_given = false;       // asked for: also where the network brings its own quantisation
-  ImageSettings calibration;       // path empty: the first of `images`
+  ImageSettings calibration;       // none given: the first of `images`
   int64_t calibration_images = 0;  // 0: the recipe's number
   CompileOptions compile;
   EvaluateOptions evaluate;

@@ -18,9 +18,9 @@ namespace {
 class RunCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("model", model_, "The network: ONNX or IR text")->required()->type_name("MODEL");
-    app.add_option("--on", accelerator_, "The accelerator: a YAML file or a name (kiln list accelerators)")
-        ->type_name("ACCELERATOR");
+    FlowArguments::Wording wording;
+    wording.accelerator_required = false;  // at the reference level
+    flow_.Declare(app, wording);
     app.add_option("--level", level_, "reference (fp32), functional (bits), cycle (bits and time) or rtl")
         ->capture_default_str()
         ->type_name("LEVEL");
@@ -34,9 +34,6 @@ class RunCommand final : public Command {
         ->check(InRange(1, 1 << 24))
         ->capture_default_str();
     app.add_flag("--no-fp32", no_fp32_, "Leave out the fp32 run that accuracy is compared with");
-    app.add_flag("--no-host", no_host_, "Fail where a kernel would run on the host");
-    data_.Declare(app);
-    quantise_.Declare(app, "int8");
     const auto output = app.add_option_group("Output");
     output->add_option("--json", json_, "Everything that the run told, as JSON; - is standard output")
         ->type_name("FILE");
@@ -53,23 +50,14 @@ class RunCommand final : public Command {
   }
 
   Status Run(Context& context) override {
-    FlowOptions options;
-    options.model = model_;
-    options.accelerator = accelerator_;
     const StatusOr<Level> level = FindLevel(level_);
     if (!level.ok()) return WithContext("--level", level.status());
-    options.evaluate.level = *level;
-    if (accelerator_.empty() && *level != Level::kReference) {
+    KILN_ASSIGN_OR_RETURN(FlowOptions options, flow_.Options());
+    if (options.accelerator.empty() && *level != Level::kReference) {
       return ErrorAt("", "--on", "no accelerator is named", "name one (kiln list accelerators), or --level reference");
     }
-    KILN_ASSIGN_OR_RETURN(options.images, data_.Settings());
-    if (!data_.given())
-      return ErrorAt("", "--data", "no images are named", "give --data FILE, or --random N for noise");
-    options.recipe = quantise_.recipe();
-    options.recipe_given = quantise_.recipe_given();
-    options.calibration = quantise_.Settings(options.images);
-    options.calibration_images = quantise_.images();
-    options.compile.host_fallback = !no_host_;
+    KILN_RETURN_IF_ERROR(flow_.CheckImagesGiven());
+    options.evaluate.level = *level;
     options.evaluate.limit = limit_;
     options.evaluate.cycle_limit = cycle_limit_.value_or(1);
     options.evaluate.demand_cycles = cycle_limit_.has_value();
@@ -111,14 +99,13 @@ class RunCommand final : public Command {
   }
 
  private:
-  std::string model_, accelerator_, json_, html_, trace_;
+  std::string json_, html_, trace_;
   std::string level_ = "functional";
   int64_t limit_ = 0, chunk_ = 1000;
   std::optional<int64_t> cycle_limit_;
   int top_ = 12;
-  bool no_fp32_ = false, no_host_ = false;
-  DataArguments data_;
-  QuantiseArguments quantise_;
+  bool no_fp32_ = false;
+  FlowArguments flow_;
 };
 
 }  // namespace

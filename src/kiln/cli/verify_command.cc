@@ -15,18 +15,12 @@ namespace {
 class VerifyCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("model", model_, "The network: ONNX or IR text")->required()->type_name("MODEL");
-    app.add_option("--on", accelerator_, "The accelerator: a YAML file or a name (kiln list accelerators)")
-        ->required()
-        ->type_name("ACCELERATOR");
+    flow_.Declare(app, {});
     app.add_option("--limit", limit_, "Images, from the first")
         ->type_name("N")
         ->check(InRange(1, 1 << 20))
         ->capture_default_str();
     app.add_option("--emit", rtl_.folder, "Keep the design and its simulation in this folder")->type_name("FOLDER");
-    app.add_flag("--no-host", no_host_, "Fail where a kernel would run on the host");
-    data_.Declare(app);
-    quantise_.Declare(app, "int8");
     const auto memory = app.add_option_group("Memory", "Other than ideal: bits are compared, cycles are not");
     memory->add_option("--stalls", rtl_.stall_probability, "Each AXI channel stalls at random with this probability")
         ->type_name("P")
@@ -48,16 +42,8 @@ class VerifyCommand final : public Command {
   }
 
   Status Run(Context& context) override {
-    FlowOptions options;
-    options.model = model_;
-    options.accelerator = accelerator_;
-    options.recipe = quantise_.recipe();
-    options.recipe_given = quantise_.recipe_given();
-    options.compile.host_fallback = !no_host_;
-    KILN_ASSIGN_OR_RETURN(options.images, data_.Settings());
-    if (!data_.given()) options.images.random = limit_;
-    options.calibration = quantise_.Settings(options.images);
-    options.calibration_images = quantise_.images();
+    KILN_ASSIGN_OR_RETURN(FlowOptions options, flow_.Options());
+    if (!flow_.images_given()) options.images.random = limit_;
     KILN_RETURN_IF_ERROR(CheckOutput(json_));
 
     VerifyReport report;
@@ -65,6 +51,7 @@ class VerifyCommand final : public Command {
       ProgressBars bars(context.err, context.show_progress);
       const FlowProgress progress = bars.Callback();
       KILN_ASSIGN_OR_RETURN(const CompiledNetwork compiled, CompileFlow(options, progress));
+      report.model = options.model.string();
       KILN_RETURN_IF_ERROR(Verify(compiled, progress, &report));
     }
     if (json_ == "-") {
@@ -97,7 +84,6 @@ class VerifyCommand final : public Command {
       *seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       return result;
     };
-    report->model = model_;
     report->accelerator = compiled.accelerator->name();
     report->images = images;
     report->notes = compiled.report.notes;
@@ -110,12 +96,10 @@ class VerifyCommand final : public Command {
     return OkStatus();
   }
 
-  std::string model_, accelerator_, json_;
+  std::string json_;
   int64_t limit_ = 1;
-  bool no_host_ = false;
   RtlOptions rtl_;
-  DataArguments data_;
-  QuantiseArguments quantise_;
+  FlowArguments flow_;
 };
 
 }  // namespace
