@@ -256,6 +256,7 @@ TEST(Application, MixedPrecisionWritesARecipeThatRunTakes) {
   const Outcome found = Call({"mixed-precision", "models/demo_fashion_mnist.onnx", "--formats", "int8,int4", "--budget",
                               "50", "--data", data, "--labels", labels, "--out", recipe, "--json", "-"});
   ASSERT_EQ(found.code, kExitOk) << found.err;
+  EXPECT_EQ(found.err, "");
   const auto json = nlohmann::json::parse(found.out);
   EXPECT_GE(json["curve"].size(), 2u);
   EXPECT_TRUE(json["within_budget"].get<bool>());

@@ -78,6 +78,40 @@ TEST_F(MixedPrecisionSearch, NothingWithinTheBudgetIsSaid) {
   EXPECT_NE(found->Report().find("not within the budget"), std::string::npos);
 }
 
+// Each step goes from 0 to its total without a step back, one after the other; the long ones image by image.
+TEST_F(MixedPrecisionSearch, TellsHowFarItIs) {
+  struct Step {
+    std::string name;
+    int64_t done = 0, total = 0;
+    int calls = 0;
+  };
+  std::vector<Step> steps;
+  const auto progress = [&](const std::string& name, int64_t done, int64_t total) {
+    if (steps.empty() || steps.back().name != name) {
+      EXPECT_EQ(done, 0) << name;
+      steps.push_back({name, 0, total});
+    }
+    Step& step = steps.back();
+    EXPECT_EQ(total, step.total) << name;
+    EXPECT_GE(done, step.done) << name;
+    step.done = done;
+    ++step.calls;
+  };
+  const auto found =
+      SearchMixedPrecision(graph_, std::span(&calibration_, 1), std::span(&evaluation_, 1), Decibels(exact_),
+                           {.candidates = {"int8", "int6", "int4"}, .budget = 70}, progress);
+  ASSERT_TRUE(found.ok()) << found.status();
+  std::vector<std::string> names;
+  for (const Step& step : steps) {
+    names.push_back(step.name);
+    EXPECT_EQ(step.done, step.total) << step.name;
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"calibration", "fp32", "sensitivity", "ladder", "refinement"}));
+  EXPECT_EQ(steps[1].total, 24);
+  EXPECT_EQ(steps[2].total, 24 * (1 + 4 * 2)) << "all units in the first candidate, each alone in two others";
+  EXPECT_GT(steps[2].calls, 24 * 9) << "image by image";
+}
+
 TEST_F(MixedPrecisionSearch, Errors) {
   EXPECT_FALSE(Run({.candidates = {}}).ok());
   EXPECT_FALSE(Run({.candidates = {"int8", "int99"}}).ok());

@@ -8,6 +8,7 @@
 #include "kiln/cli/checks.h"
 #include "kiln/cli/command.h"
 #include "kiln/cli/flow.h"
+#include "kiln/cli/progress.h"
 #include "kiln/quantise/energy.h"
 #include "kiln/quantise/mixed_precision.h"
 #include "kiln/quantise/recipe_names.h"
@@ -98,9 +99,14 @@ class MixedPrecisionCommand final : public Command {
     const Tensor evaluation = images.converter.MakeBatch(0, count);
     const auto labels = std::span(images.set->labels()).first(static_cast<size_t>(count));
     KILN_ASSIGN_OR_RETURN(const Graph laid_out, LayOut(network));
-    KILN_ASSIGN_OR_RETURN(const MixedPrecision found,
-                          SearchMixedPrecision(laid_out, std::span(&calibration, 1), std::span(&evaluation, 1),
-                                               TopOne(std::vector<int32_t>(labels.begin(), labels.end())), options_));
+    StatusOr<MixedPrecision> search;
+    {
+      ProgressBars bars(context.err, context.show_progress);
+      search =
+          SearchMixedPrecision(laid_out, std::span(&calibration, 1), std::span(&evaluation, 1),
+                               TopOne(std::vector<int32_t>(labels.begin(), labels.end())), options_, bars.Callback());
+    }
+    KILN_ASSIGN_OR_RETURN(const MixedPrecision found, std::move(search));
     Print(found, count, context);
     std::vector<std::string> notes;
     NotePreprocess(settings, network, images, &notes);

@@ -38,10 +38,46 @@ std::vector<Tensor> FirstImages(std::span<const Tensor> inputs, int64_t count) {
   return first;
 }
 
-StatusOr<Tensor> OutputsOf(const Graph& graph, std::span<const Tensor> inputs) {
+StatusOr<Tensor> OutputsOf(const Graph& graph, std::span<const Tensor> inputs, const BatchProgress& progress) {
   KILN_ASSIGN_OR_RETURN(const auto executor, ReferenceExecutor::Create(graph));
-  KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, executor->RunBatch(inputs));
+  KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, executor->RunBatch(inputs, {}, progress));
   return outputs[0];
+}
+
+// Counts the images of one step of the search: runs of equally many.
+class Meter {
+ public:
+  explicit Meter(const SearchProgress& progress) : progress_(progress) {}
+
+  void Start(std::string step, int64_t runs, int64_t images) {
+    step_ = std::move(step);
+    images_ = images;
+    total_ = runs * images;
+    done_ = 0;
+    Tell(0);
+  }
+  // For the run that comes next.
+  BatchProgress OfRun() const {
+    return [this](int64_t done, int64_t) { Tell(done_ + done); };
+  }
+  // So many runs of the step are settled, by simulation or without.
+  void Settle(int64_t runs) {
+    done_ = runs * images_;
+    Tell(done_);
+  }
+
+ private:
+  void Tell(int64_t done) const {
+    if (progress_) progress_(step_, done, total_);
+  }
+
+  const SearchProgress& progress_;
+  std::string step_;
+  int64_t images_ = 0, total_ = 0, done_ = 0;
+};
+
+int64_t ImagesOf(std::span<const Tensor> inputs) {
+  return inputs.empty() || inputs[0].shape().rank() == 0 ? 0 : inputs[0].shape()[0];
 }
 
 // Mean squared error over mean square, of the outputs that there are of `got`.
@@ -93,14 +129,17 @@ double CostOf(const Layer& layer, const Recipe& candidate, PrecisionCost cost) {
 class Search {
  public:
   Search(const Graph& graph, std::span<const Tensor> evaluation, const Merit& merit,
-         const MixedPrecisionOptions& options)
-      : graph_(graph), evaluation_(evaluation), merit_(merit), options_(options) {}
+         const MixedPrecisionOptions& options, const SearchProgress& progress)
+      : graph_(graph), evaluation_(evaluation), merit_(merit), options_(options), meter_(progress) {}
 
   StatusOr<MixedPrecision> Run(std::span<const Tensor> calibration) {
     KILN_RETURN_IF_ERROR(FindCandidates());
+    meter_.Start("calibration", 1, 1);
     KILN_ASSIGN_OR_RETURN(data_, Calibrate(graph_, calibration, candidates_[0].calibration_images));
+    meter_.Settle(1);
     KILN_RETURN_IF_ERROR(FindUnits());
-    KILN_ASSIGN_OR_RETURN(exact_, OutputsOf(graph_, evaluation_));
+    meter_.Start("fp32", 1, ImagesOf(evaluation_));
+    KILN_ASSIGN_OR_RETURN(exact_, OutputsOf(graph_, evaluation_, meter_.OfRun()));
     if (exact_.type() != ElementType::kFloat32) {
       return UnsupportedAt(graph_.source(), "", "the network's outputs are not fp32",
                            "damage is measured on fp32 outputs");
@@ -172,19 +211,23 @@ class Search {
   StatusOr<Tensor> Simulate(const std::vector<int>& picks, std::span<const Tensor> inputs) const {
     KILN_ASSIGN_OR_RETURN(const Graph quantised, Quantise(graph_, RecipeOf(picks), data_));
     KILN_ASSIGN_OR_RETURN(const Graph simulated, SimulateQuantisation(quantised));
-    return OutputsOf(simulated, inputs);
+    return OutputsOf(simulated, inputs, meter_.OfRun());
   }
 
   Status MeasureSensitivity() {
     const std::vector<Tensor> inputs = FirstImages(evaluation_, options_.sensitivity_images);
     const std::vector<int> base(result_.units.size(), 0);
+    int64_t runs = 0;
+    meter_.Start("sensitivity", 1 + std::ssize(result_.units) * (std::ssize(candidates_) - 1), ImagesOf(inputs));
     KILN_ASSIGN_OR_RETURN(const Tensor outputs, Simulate(base, inputs));
+    meter_.Settle(++runs);
     result_.base_damage = DamageOf(outputs, exact_);
     for (size_t u = 0; u < result_.units.size(); ++u) {
       for (size_t k = 1; k < candidates_.size(); ++k) {
         std::vector<int> picks = base;
         picks[u] = static_cast<int>(k);
         KILN_ASSIGN_OR_RETURN(const Tensor alone, Simulate(picks, inputs));
+        meter_.Settle(++runs);
         // Rounding that happens to help is no reason to count on it.
         result_.units[u].choices[k].damage = std::max(DamageOf(alone, exact_) - result_.base_damage, 0.0);
       }
@@ -222,12 +265,17 @@ class Search {
       }
       most = std::min(most + worst, std::numeric_limits<double>::max());
     }
-    KILN_RETURN_IF_ERROR(AddPoint(0));
-    if (!(least < most)) return most > 0 ? AddPoint(most) : OkStatus();
-    for (int i = 0; i <= options_.ladder; ++i) {
-      const double share = static_cast<double>(i) / std::max(options_.ladder, 1);
-      // The last rung is the whole, whatever the rounding of powers.
-      KILN_RETURN_IF_ERROR(AddPoint(i == options_.ladder ? most : least * std::pow(most / least, share)));
+    std::vector<double> limits = {0};
+    if (least < most) {
+      for (int i = 0; i < options_.ladder; ++i) {
+        limits.push_back(least * std::pow(most / least, static_cast<double>(i) / options_.ladder));
+      }
+    }
+    if (most > 0) limits.push_back(most);  // the last rung is the whole, whatever the rounding of powers
+    meter_.Start("ladder", std::ssize(limits), ImagesOf(evaluation_));
+    for (size_t i = 0; i < limits.size(); ++i) {
+      KILN_RETURN_IF_ERROR(AddPoint(limits[i]));
+      meter_.Settle(static_cast<int64_t>(i) + 1);
     }
     return OkStatus();
   }
@@ -243,15 +291,20 @@ class Search {
   }
 
   Status Refine() {
+    const int64_t runs = 2 * options_.bisections;  // at most
+    meter_.Start("refinement", runs, ImagesOf(evaluation_));
     for (int i = 0; i < options_.bisections; ++i) {
+      meter_.Settle(2 * i);
       const int cheapest = Cheapest();
-      if (cheapest < 0 || cheapest + 1 == std::ssize(result_.curve)) return OkStatus();
+      if (cheapest < 0 || cheapest + 1 == std::ssize(result_.curve)) break;
       const double inside = result_.curve[static_cast<size_t>(cheapest)].damage;
       const double outside = result_.curve[static_cast<size_t>(cheapest) + 1].damage;
       const size_t points = result_.curve.size();
       KILN_RETURN_IF_ERROR(AddPoint(inside > 0 ? std::sqrt(inside * outside) : outside / 4));
+      meter_.Settle(2 * i + 1);
       if (result_.curve.size() == points) KILN_RETURN_IF_ERROR(AddPoint((inside + outside) / 2));
     }
+    meter_.Settle(runs);
     return OkStatus();
   }
 
@@ -266,6 +319,7 @@ class Search {
   std::span<const Tensor> evaluation_;
   const Merit& merit_;
   const MixedPrecisionOptions& options_;
+  Meter meter_;
   std::vector<Recipe> candidates_;
   CalibrationData data_;
   Tensor exact_;
@@ -304,8 +358,8 @@ std::string MixedPrecision::Report() const {
 
 StatusOr<MixedPrecision> SearchMixedPrecision(const Graph& graph, std::span<const Tensor> calibration,
                                               std::span<const Tensor> evaluation, const Merit& merit,
-                                              const MixedPrecisionOptions& options) {
-  return Search(graph, evaluation, merit, options).Run(calibration);
+                                              const MixedPrecisionOptions& options, const SearchProgress& progress) {
+  return Search(graph, evaluation, merit, options, progress).Run(calibration);
 }
 
 }  // namespace kiln

@@ -43,6 +43,11 @@ enum class PrecisionCost {
 using Merit = std::function<StatusOr<double>(const Tensor& outputs)>;
 Merit TopOne(std::vector<int32_t> labels);  // per cent
 
+// Tells where the search stands: "calibration", "fp32", "sensitivity", "ladder", "refinement", in this order, each from
+// 0 to its total. All but the first count simulated images; one that need not be simulated counts, too. Called from one
+// thread at a time.
+using SearchProgress = std::function<void(const std::string& step, int64_t done, int64_t total)>;
+
 struct MixedPrecisionOptions {
   // Names of RecipeByName; the first is what all other values take, and the widest.
   std::vector<std::string> candidates;
@@ -89,7 +94,8 @@ struct MixedPrecision {
 //                and of merit
 StatusOr<MixedPrecision> SearchMixedPrecision(const Graph& graph, std::span<const Tensor> calibration,
                                               std::span<const Tensor> evaluation, const Merit& merit,
-                                              const MixedPrecisionOptions& options);
+                                              const MixedPrecisionOptions& options,
+                                              const SearchProgress& progress = {});
 
 }  // namespace kiln
 
