@@ -176,6 +176,17 @@ TEST_F(EvaluateTest, ComparesLevels) {
   EXPECT_EQ(report->different_images, 1);
 }
 
+TEST_F(EvaluateTest, ComparesAsManyImagesAsAskedWhateverTheChunk) {
+  const FakeAccelerator accelerator(network_);
+  EvaluateOptions options;
+  options.cycle_limit = 4;
+  options.chunk = 1;
+  const auto report = Run(accelerator, options);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->compared_images, 4);
+  EXPECT_EQ(report->cycles_per_image.size(), 4u);
+}
+
 TEST_F(EvaluateTest, CycleLevelForAllImages) {
   const FakeAccelerator accelerator(network_);
   EvaluateOptions options;
@@ -291,6 +302,9 @@ TEST(RunFlow, ANetworksOwnQuantisationIsUsedAsItIs) {
   const auto own = RunFlow(options);
   options.recipe_given = true;
   const auto with_recipe = RunFlow(options);
+  options.recipe_given = false;
+  options.calibration_images = 2;
+  const auto calibrated = RunFlow(options);
   std::filesystem::remove(path);
   ASSERT_TRUE(own.ok()) << own.status();
   ASSERT_TRUE(own->quantisation.has_value());
@@ -305,6 +319,10 @@ TEST(RunFlow, ANetworksOwnQuantisationIsUsedAsItIs) {
   ASSERT_TRUE(with_recipe.ok()) << with_recipe.status();
   EXPECT_THAT(with_recipe->notes, ElementsAre(HasSubstr("keeps its parameters (1 activations and 1 constants)")));
   EXPECT_THAT(with_recipe->quantisation->Describe(), HasSubstr("recipe int8, calibrated on the first 4 images"));
+
+  EXPECT_THAT(MessageOf(calibrated.status()),
+              HasSubstr("--calibration-images: the network brings its own quantisation, which needs no calibration; "
+                        "leave it out, or name a recipe for the rest with --quantise"));
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 
 namespace kiln::cli {
 
+bool IsGiven(const CLI::App& app, const std::string& option) { return app.get_option(option)->count() > 0; }
+
 void DataArguments::Declare(CLI::App& app) {
   const auto group = app.add_option_group("Data");
   group->add_option("--data", path_, "Images: IDX, CIFAR binary, .npy, .npz, PGM, PPM or raw float32, plain or gzip")
@@ -30,6 +32,16 @@ void DataArguments::Declare(CLI::App& app) {
   group->add_option("--random", random_, "No data: so many images of uniform noise, for timing")
       ->type_name("N")
       ->check(InRange(0, 1000000));
+}
+
+Status DataArguments::CheckFileToRead() const {
+  if (!path_.empty()) return OkStatus();
+  const std::pair<const char*, bool> options[] = {
+      {"--data-format", format_ != "auto"}, {"--data-shape", !shape_.empty()}, {"--preprocess", !preprocess_.empty()}};
+  for (const auto& [option, given] : options) {
+    if (given) return ErrorAt("", option, "there is no file of images to read", "name it with --data");
+  }
+  return OkStatus();
 }
 
 StatusOr<ImageSettings> DataArguments::Settings() const {
@@ -110,6 +122,7 @@ StatusOr<FlowOptions> FlowArguments::Options() const {
   options.recipe = quantise_.recipe();
   options.recipe_given = quantise_.recipe_given();
   options.calibration = quantise_.Settings(options.images);
+  if (!options.calibration.given()) KILN_RETURN_IF_ERROR(data_.CheckFileToRead());
   options.calibration_images = quantise_.images();
   options.compile.host_fallback = !no_host_;
   return options;

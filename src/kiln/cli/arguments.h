@@ -14,11 +14,17 @@ class Option;
 
 namespace kiln::cli {
 
+// Whether an option of the command, or of one of its groups, stands on the command line.
+bool IsGiven(const CLI::App& app, const std::string& option);
+
 // --data, --labels, --data-format, --data-shape, --preprocess, --random.
 class DataArguments {
  public:
   void Declare(CLI::App& app);
   bool given() const { return !path_.empty() || random_ > 0; }
+  // Error: without --data, an option that says how a file of images is read. Not asked where --calibrate names a file,
+  // which is read in the same way.
+  Status CheckFileToRead() const;
   StatusOr<ImageSettings> Settings() const;
 
  private:

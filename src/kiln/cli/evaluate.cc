@@ -134,7 +134,8 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
   AccuracyReport fp32, quantised, agreement;
   SignalAndNoise error;
   double seconds = 0;
-  const int64_t chunk = std::max<int64_t>(options.chunk, 1);
+  // The first chunk holds all images that run at the cycle level, too.
+  const int64_t chunk = std::max({options.chunk, std::min(options.cycle_limit, count), int64_t{1}});
   for (int64_t first = 0; first < count; first += chunk) {
     const int64_t here = std::min(chunk, count - first);
     Batch batch;

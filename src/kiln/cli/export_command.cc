@@ -14,6 +14,7 @@ namespace {
 class ExportCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
+    app_ = &app;
     app.add_option("model", model_, "The network: ONNX or IR text")->required()->type_name("MODEL");
     app.add_option("-o,--output", output_, "Where to: .onnx, or .kir for IR text; - prints the text without weights")
         ->required()
@@ -40,6 +41,7 @@ class ExportCommand final : public Command {
     if (output_ != "-" && extension != ".onnx" && extension != ".kir") {
       return ErrorAt(output_, "", "no known kind of file", "end the name in .onnx or .kir");
     }
+    KILN_RETURN_IF_ERROR(CheckHeeded(extension));
     KILN_RETURN_IF_ERROR(CheckOutput(output_));
     // What is quantised is what accelerators run: with batch normalisation folded, GELU in one piece.
     if (passes_.empty()) passes_ = quantise_.recipe().empty() ? "clean-up" : "standard";
@@ -63,6 +65,20 @@ class ExportCommand final : public Command {
   }
 
  private:
+  // Options that this export would pass over.
+  Status CheckHeeded(const std::string& extension) const {
+    if (extension != ".onnx" && IsGiven(*app_, "--quantisers")) {
+      return ErrorAt("", "--quantisers", "IR text holds annotations as they are", "leave it out, or write .onnx");
+    }
+    if (!quantise_.recipe().empty()) return OkStatus();
+    for (const char* option : {"--data", "--labels", "--data-format", "--data-shape", "--preprocess", "--random",
+                               "--calibrate", "--calibration-images"}) {
+      if (!IsGiven(*app_, option)) continue;
+      return ErrorAt("", option, "without a recipe nothing is quantised", "name one with --quantise");
+    }
+    return OkStatus();
+  }
+
   StatusOr<Graph> Load() const {
     if (passes_ == "none" || passes_ == "clean-up") {
       LoadOptions load;
@@ -78,6 +94,7 @@ class ExportCommand final : public Command {
     return network;
   }
 
+  const CLI::App* app_ = nullptr;
   std::string model_, output_;
   std::string passes_;  // empty: clean-up, or standard where there is something to quantise
   std::string quantisers_ = "qdq";

@@ -226,6 +226,12 @@ StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& o
   const bool has_own = own.activations + own.weights > 0;
   const std::string counted = fmt::format("{} activations and {} constants", own.activations, own.weights);
   if (has_own && !options.recipe_given) {
+    const bool images = options.calibration.given();
+    if (images || options.calibration_images > 0) {
+      return ErrorAt(network.source(), images ? "--calibrate" : "--calibration-images",
+                     "the network brings its own quantisation, which needs no calibration",
+                     "leave it out, or name a recipe for the rest with --quantise");
+    }
     report->quantisation = RunReport::Quantisation{.recipe = "", .calibration = "", .format = FormatsOf(laid_out)};
     report->notes.push_back(fmt::format(
         "the network brings its own quantisation, which is used as it is: {} in {}; --quantise adds a recipe for the "

@@ -15,9 +15,39 @@
 namespace kiln::cli {
 namespace {
 
+// What options say to a level that has no use for them. To name one there is an error: a run that passes over it would
+// not be the run that was asked for.
+struct Unheeded {
+  Level level;
+  const char* option;
+  const char* fault;
+  const char* remedy;
+};
+
+constexpr char kInFp32[] = "the reference level computes in fp32, without accelerator and quantisation";
+constexpr char kWithoutCycles[] = "the reference level has no cycles";
+constexpr char kOtherLevel[] = "leave it out, or choose another --level";
+constexpr char kAllInCycles[] = "at this level all images run in cycles";
+constexpr char kLimit[] = "--limit says how many";
+
+constexpr Unheeded kUnheeded[] = {
+    {Level::kReference, "--on", kInFp32, kOtherLevel},
+    {Level::kReference, "--no-host", kInFp32, kOtherLevel},
+    {Level::kReference, "--quantise", kInFp32, kOtherLevel},
+    {Level::kReference, "--calibrate", kInFp32, kOtherLevel},
+    {Level::kReference, "--calibration-images", kInFp32, kOtherLevel},
+    {Level::kReference, "--no-fp32", "the reference level is the fp32 run", kOtherLevel},
+    {Level::kReference, "--cycle-limit", kWithoutCycles, kOtherLevel},
+    {Level::kReference, "--trace", kWithoutCycles, kOtherLevel},
+    {Level::kReference, "--top", kWithoutCycles, kOtherLevel},
+    {Level::kCycle, "--cycle-limit", kAllInCycles, kLimit},
+    {Level::kRtl, "--cycle-limit", kAllInCycles, kLimit},
+};
+
 class RunCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
+    app_ = &app;
     FlowArguments::Wording wording;
     wording.accelerator_required = false;  // at the reference level
     flow_.Declare(app, wording);
@@ -52,6 +82,7 @@ class RunCommand final : public Command {
   Status Run(Context& context) override {
     const StatusOr<Level> level = FindLevel(level_);
     if (!level.ok()) return WithContext("--level", level.status());
+    KILN_RETURN_IF_ERROR(CheckHeeded(*level));
     KILN_ASSIGN_OR_RETURN(FlowOptions options, flow_.Options());
     if (options.accelerator.empty() && *level != Level::kReference) {
       return ErrorAt("", "--on", "no accelerator is named", "name one (kiln list accelerators), or --level reference");
@@ -65,11 +96,6 @@ class RunCommand final : public Command {
     options.evaluate.chunk = chunk_;
 
     for (const std::string& path : {json_, html_, trace_}) KILN_RETURN_IF_ERROR(CheckOutput(path));
-
-    if (!trace_.empty() && (options.evaluate.level == Level::kReference ||
-                            (options.evaluate.level == Level::kFunctional && options.evaluate.cycle_limit == 0))) {
-      return ErrorAt("", "--trace", "this run has no cycles", "run with --cycle-limit 1 or --level cycle");
-    }
 
     std::optional<RunReport> report;
     {
@@ -99,6 +125,23 @@ class RunCommand final : public Command {
   }
 
  private:
+  // Options that this run would pass over.
+  Status CheckHeeded(Level level) const {
+    for (const Unheeded& row : kUnheeded) {
+      if (row.level == level && IsGiven(*app_, row.option)) return ErrorAt("", row.option, row.fault, row.remedy);
+    }
+    for (const char* option : {"--trace", "--top"}) {
+      if (level == Level::kFunctional && cycle_limit_ == 0 && IsGiven(*app_, option)) {
+        return ErrorAt("", option, "this run has no cycles", "run with --cycle-limit 1 or --level cycle");
+      }
+    }
+    if (json_ == "-" && IsGiven(*app_, "--top")) {
+      return ErrorAt("", "--top", "with --json - no table is printed", "leave one of them out");
+    }
+    return OkStatus();
+  }
+
+  const CLI::App* app_ = nullptr;
   std::string json_, html_, trace_;
   std::string level_ = "functional";
   int64_t limit_ = 0, chunk_ = 1000;

@@ -22,18 +22,22 @@ class VerifyCommand final : public Command {
         ->capture_default_str();
     app.add_option("--emit", rtl_.folder, "Keep the design and its simulation in this folder")->type_name("FOLDER");
     const auto memory = app.add_option_group("Memory", "Other than ideal: bits are compared, cycles are not");
-    memory->add_option("--stalls", rtl_.stall_probability, "Each AXI channel stalls at random with this probability")
-        ->type_name("P")
-        ->check(CLI::Range(0.0, 0.95));
-    memory->add_option("--dram", rtl_.dram_bytes_per_cycle, "A DRAM of this bandwidth behind all ports together")
-        ->type_name("BYTES")
-        ->check(CLI::Range(0.01, 4096.0));
+    auto* stalls =
+        memory
+            ->add_option("--stalls", rtl_.stall_probability, "Each AXI channel stalls at random with this probability")
+            ->type_name("P")
+            ->check(CLI::Range(0.0, 0.95));
+    auto* dram =
+        memory->add_option("--dram", rtl_.dram_bytes_per_cycle, "A DRAM of this bandwidth behind all ports together")
+            ->type_name("BYTES")
+            ->check(CLI::Range(0.01, 4096.0));
     memory->add_option("--row-miss", rtl_.dram_row_miss, "Cycles more that a burst to another row of the DRAM takes")
+        ->needs(dram)
         ->type_name("CYCLES");
     memory->add_option("--memory-latency", rtl_.memory_latency, "Cycles from an address to its first beat")
         ->type_name("CYCLES")
         ->check(InRange(1, 1 << 16));
-    memory->add_option("--seed", rtl_.seed, "Of the stalls")->type_name("N")->capture_default_str();
+    memory->add_option("--seed", rtl_.seed, "Of the stalls")->needs(stalls)->type_name("N")->capture_default_str();
     app.add_option("--json", json_, "What was found, as JSON; - is standard output")->type_name("FILE");
     app.footer(
         "Needs verilator, make and clang++-19. Without --data, images are noise.\n"
