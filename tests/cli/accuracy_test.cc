@@ -11,7 +11,12 @@
 namespace kiln {
 namespace {
 
+using testing::AllOf;
+using testing::Contains;
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
 
 // The demo network on noise: no labels, so that decibels against fp32 are the measure.
 AccuracyOptions DemoOn(std::vector<std::string> formats) {
@@ -76,6 +81,46 @@ TEST(Accuracy, ErrorsNameTheFormat) {
   const auto table = MeasureAccuracy(DemoOn({"int8", "int99"}));
   ASSERT_FALSE(table.ok());
   EXPECT_THAT(std::string(table.status().message()), HasSubstr("int99"));
+}
+
+std::string Replaced(std::string text, const std::string& what, const std::string& by) {
+  const size_t at = text.find(what);
+  EXPECT_NE(at, std::string::npos) << what;
+  return at == std::string::npos ? text : text.replace(at, what.size(), by);
+}
+
+// Products of 16 bits leave the accumulator of 32; the note says so, and what it calls right is right.
+TEST(Accuracy, SumsThatWrapAreTold) {
+  const auto wrapped = MeasureAccuracy(DemoOn({"int8", "int16"}));
+  ASSERT_TRUE(wrapped.ok()) << wrapped.status();
+  EXPECT_THAT(wrapped->notes, Contains(AllOf(StartsWith("int16: sums of int16 x int16 can wrap in accumulation_format "
+                                                        "int32 in "),
+                                             HasSubstr("longest in '"),
+                                             EndsWith("right would be psum_format: fp32, accumulation_format: fp32, "
+                                                      "activations without zero point"))));
+  EXPECT_THAT(wrapped->notes, Not(Contains(StartsWith("int8: "))));
+
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("kiln_accuracy_sums_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  std::string design = *ReadFile("accelerators/systolic-int8-8x8.yaml");
+  design = Replaced(design, "input_format: int8", "input_format: int16");
+  design = Replaced(design, "weight_format: int8", "weight_format: int16");
+  design = Replaced(design, "psum_format: int32", "psum_format: fp32");
+  design = Replaced(design, "accumulation_format: int32", "accumulation_format: fp32");
+  ASSERT_TRUE(WriteFile(folder / "wide.yaml", design).ok());
+  ASSERT_TRUE(WriteFile(folder / "symmetric.yaml",
+                        "activations: {format: int16, symmetric: true, calibration: min_max}\n"
+                        "weights: {format: int16}\n")
+                  .ok());
+  AccuracyOptions options = DemoOn({(folder / "symmetric.yaml").string()});
+  options.flow.accelerator = folder / "wide.yaml";
+  const auto right = MeasureAccuracy(options);
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(right.ok()) << right.status();
+  EXPECT_THAT(right->notes, Not(Contains(HasSubstr("can wrap"))));
+  EXPECT_GT(right->rows[1].output_sqnr_db.value_or(0), 40);
+  EXPECT_GT(right->rows[1].output_sqnr_db.value_or(0), wrapped->rows[2].output_sqnr_db.value_or(0) + 20);
 }
 
 }  // namespace

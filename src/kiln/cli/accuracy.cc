@@ -67,13 +67,15 @@ StatusOr<AccuracyTable::Row> MeasureReference(const Bench& bench) {
   return row;
 }
 
-StatusOr<AccuracyTable::Row> Measure(const Bench& bench, const NamedRecipe& named) {
+// `notes` take what the program has to say.
+StatusOr<AccuracyTable::Row> Measure(const Bench& bench, const NamedRecipe& named, std::vector<std::string>* notes) {
   const Recipe& recipe = named.recipe;
   KILN_ASSIGN_OR_RETURN(const auto machine,
                         bench.accelerator.WithFormats(recipe.activations.type, recipe.weights.type));
   const int64_t images = CalibrationImages(recipe, bench.calibration, bench.options.flow.calibration_images);
   KILN_ASSIGN_OR_RETURN(const Graph quantised, bench.post_training.Quantise(recipe, images));
   KILN_ASSIGN_OR_RETURN(const auto program, machine->Compile(quantised, bench.options.flow.compile));
+  for (const std::string& note : program->notes()) notes->push_back(fmt::format("{}: {}", named.name, note));
   RunReport report;
   DescribeProgram(*machine, bench.options.flow.accelerator, *program, &report);
   const FlowProgress named_progress = [&](const std::string& step, int64_t done, int64_t total) {
@@ -132,7 +134,7 @@ StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options, const Fl
   bool any = false;
   Status first_fault;
   for (const NamedRecipe& named : recipes) {
-    auto row = Measure(bench, named);
+    auto row = Measure(bench, named, &table.notes);
     any = any || row.ok();
     if (first_fault.ok()) first_fault = row.status();
     if (!row.ok()) {

@@ -57,6 +57,7 @@ class CompileCommand final : public Command {
         program.kernels().size(), Metric(static_cast<double>(program.MacsTotal()), "multiply-accumulates"),
         Bytes(program.constant_bytes()), Bytes(program.activation_bytes()), Percent(program.HostShare(), 2));
     context.out << table << sums;
+    for (const std::string& note : compiled.report.notes) context.out << "note: " << note << '\n';
     if (print_) context.out << '\n' << program.Print();
     if (folder_.empty()) return OkStatus();
     const std::filesystem::path folder(folder_);

@@ -204,6 +204,7 @@ void DescribeProgram(const Accelerator& accelerator, const std::filesystem::path
   report->kernels = program.kernels();
   report->constant_bytes = program.constant_bytes();
   report->activation_bytes = program.activation_bytes();
+  report->notes.insert(report->notes.end(), program.notes().begin(), program.notes().end());
 }
 
 namespace {

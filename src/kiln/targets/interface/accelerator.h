@@ -97,6 +97,7 @@ class Accelerator {
 
   // A variant of the design point, alike in everything but its number formats: the array (or whatever multiplies) takes
   // activations of one type and weights of another. Sums, unless the family says otherwise:
+  //   this design point's operands: this design point's
   //   both integers        psum and accumulation int32
   //   anything else        those of this design point where they are floats (its quire, too), else a psum of bf16 (fp32
   //                        where an operand has more than 16 bits) and an accumulation of fp32

@@ -37,6 +37,8 @@ class Program {
  public:
   virtual ~Program() = default;
   const std::vector<KernelInfo>& kernels() const { return kernels_; }
+  // What whoever reads its results should know, a line each: where they can be wrong, and what would be right.
+  const std::vector<std::string>& notes() const { return notes_; }
   // Memory image sizes in bytes: constants (weights, parameters), and activations at their peak.
   int64_t constant_bytes() const { return constant_bytes_; }
   int64_t activation_bytes() const { return activation_bytes_; }
@@ -48,6 +50,7 @@ class Program {
 
  protected:
   std::vector<KernelInfo> kernels_;
+  std::vector<std::string> notes_;
   int64_t constant_bytes_ = 0;
   int64_t activation_bytes_ = 0;
 };

@@ -65,14 +65,16 @@ StatusOr<std::unique_ptr<Accelerator>> SystolicAccelerator::WithFormats(const Qu
   } else {
     c.block_size = 0;
   }
-  SetDefaultSums(&c);
-  if (!c.psum_format.is_integer()) {
+  const bool own = c.input_format == config_.input_format && c.weight_format == config_.weight_format &&
+                   c.block_size == config_.block_size && c.scale_format == config_.scale_format;
+  if (!own) SetDefaultSums(&c);
+  if (!own && !c.psum_format.is_integer()) {
     const bool wide = c.input_format.bits > 16 || c.weight_format.bits > 16;
     if (!config_.psum_format.is_integer()) c.psum_format = config_.psum_format;
     if (config_.psum_format.is_integer() && wide) c.psum_format = *FindFormat("fp32");
     if (!config_.accumulation_format.is_integer()) c.accumulation_format = config_.accumulation_format;
   }
-  if (c.block_size > 0) c.accumulation_format = *FindFormat("fp32");
+  if (!own && c.block_size > 0) c.accumulation_format = *FindFormat("fp32");
   if (c.psum_format.is_integer()) c.quire = c.product_rounded = false;  // integer sums are exact as they are
   if (const auto fault = FindFormatFault(c)) {
     return UnsupportedAt("", fmt::format("{}, key '{}'", c.name, fault->key), fault->fault, fault->remedy);

@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/systolic/schedule.h"
+#include "kiln/targets/systolic/sums.h"
 #include "kiln/targets/systolic/timing.h"
 #include "kiln/targets/systolic/walk.h"
 
@@ -46,7 +47,7 @@ void Accumulate(const Certificate& from, Certificate* to) {
 class Generator {
  public:
   Generator(Lowered lowered, const Graph& graph, const Config& config)
-      : lowered_(std::move(lowered)), graph_(graph), config_(config), scheduler_(config) {}
+      : lowered_(std::move(lowered)), graph_(graph), config_(config), scheduler_(config), sums_(config) {}
 
   StatusOr<std::unique_ptr<SystolicProgram>> Run() {
     KILN_RETURN_IF_ERROR(ScheduleWorks());
@@ -60,6 +61,7 @@ class Generator {
       parts_.outputs.push_back(BindingOf(lowered_.outputs[i], lowered_.output_names[i], addresses_));
     }
     parts_.config = config_;
+    if (std::string note = sums_.Note(); !note.empty()) parts_.notes.push_back(std::move(note));
     return std::make_unique<SystolicProgram>(std::move(parts_));
   }
 
@@ -92,12 +94,16 @@ class Generator {
         }
         in.tiling = schedule->tiling;
         Accumulate(schedule->certificate, &kernel.info.certificate);
-        if (work.codes == nullptr) continue;
+        if (work.codes == nullptr) {
+          sums_.Add(kernel.info.source_nodes[0], work);
+          continue;
+        }
         const auto key = std::make_tuple(work.codes.get(), in.tiling.packing, in.opcode);
         const auto [it, fresh] = tiled.try_emplace(key);
         TiledWeights& weights = it->second;
         const std::string& name = kernel.info.source_nodes[0];
         if (fresh) {
+          sums_.Add(name, work);
           weights.codes = AddConstant(name + " weights", TileWeights(*work.codes, in, config_));
           if (work.codes->blocked()) {
             weights.scales = AddConstant(name + " weight scales", TileScales(*work.codes, in, config_));
@@ -264,6 +270,7 @@ class Generator {
   const Graph& graph_;
   const Config& config_;
   Scheduler scheduler_;
+  SumCheck sums_;
   std::vector<int> first_, last_;
   std::vector<uint64_t> addresses_;
   ProgramParts parts_;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "kiln/ir/graph.h"
+#include "kiln/numerics/quantise.h"
 #include "kiln/targets/interface/accelerator.h"
 #include "kiln/targets/systolic/config.h"
 #include "kiln/targets/systolic/isa.h"
@@ -54,8 +55,11 @@ struct WeightCodes {
 // An instruction before its addresses are known, with what its addresses stand for.
 struct Work {
   Instruction instruction;
-  bool orders_timed = false;                 // kVector: its loops are the best of all their orders
-  Place input, weights, parameters;          // matrix, depthwise
+  bool orders_timed = false;         // kVector: its loops are the best of all their orders
+  Place input, weights, parameters;  // matrix, depthwise
+  // What integer sums may count for an input; for a weight, where weights are no constants; and for a zero.
+  CodeRange input_counts, weight_counts;
+  int32_t input_zero = 0;
   std::shared_ptr<const WeightCodes> codes;  // constant weights, to be tiled; then `weights` is set by the codegen
   std::vector<Place> operands;
   Place output;

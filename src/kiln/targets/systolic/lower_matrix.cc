@@ -268,6 +268,8 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
     for (const View& operand : operands) PushOperand(stream_of(operand), image(operand), &work);
     v.passes = {FinalPass(Source::kAccumulator, {}, group.chain)};
     SetOutput(stream_of(output), image(output), &work);
+    work.input_counts = CountsOf(input.encoding, Side::kInput, config_);
+    work.input_zero = input.encoding.zero_point;
     work.input = PlaceOf(image(input));
     work.input_scales = ScalePlaceOf(image(input));
     work.parameters = {parameter_buffer, 0};
@@ -463,6 +465,8 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
     c.input_column_stride = x.strides[0];
     c.pad_code = IsInteger(a.encoding.element) ? a.encoding.zero_point : 0;
     c.input_scales = InputScales(a, batch.scale_strides[0], y.scale_strides[0], x.scale_strides[0]);
+    work.input_counts = CountsOf(a.encoding, Side::kInput, config_);
+    work.input_zero = a.encoding.zero_point;
     work.input = PlaceOf(share(a, 0));
     work.input_scales = ScalePlaceOf(share(a, 0));
     if (constant) {
@@ -474,6 +478,7 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
       const int64_t bytes = b.encoding.bytes, rows = b.strides[lead.size()];
       c.weight_row_stride = k == 1 ? bytes : rows;
       c.weight_column_stride = n == 1 && k > 1 && rows != bytes ? bytes : b.strides[lead.size() + 1];
+      work.weight_counts = CountsOf(b.encoding, Side::kWeight, config_);
       work.weights = PlaceOf(share(b, 2));
       if (b.blocked()) {
         c.weight_scales.present = true;

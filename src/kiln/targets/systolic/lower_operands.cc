@@ -67,6 +67,22 @@ double FactorOf(const Encoding& e, Side side, const Config& config) {
   return double{UnitOf(format, config)} * e.scale;
 }
 
+CodeRange CountsOf(const Format& format) {
+  if (format.is_integer()) return {format.min_code(), format.max_code()};
+  if (!IsIntegerOperand(format)) return {};
+  CodeRange counts;
+  for (uint32_t code = 0; code < uint32_t{1} << format.bits; ++code) {
+    const int64_t count = IntegerOperand(format, code);
+    counts.low = std::min(counts.low, count);
+    counts.high = std::max(counts.high, count);
+  }
+  return counts;
+}
+
+CodeRange CountsOf(const Encoding& e, Side side, const Config& config) {
+  return IsInteger(e.element) ? CodeRange{e.low, e.high} : CountsOf(FormatOf(side, config));
+}
+
 StatusOr<int32_t> PadCodeOf(const Encoding& e, const Config& config) {
   if (IsInteger(e.element)) return e.zero_point;
   const Format& format = config.input_format;

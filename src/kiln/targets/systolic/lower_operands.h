@@ -24,6 +24,10 @@ enum class Side { kInput, kWeight };
 Status CheckOperand(const Encoding& encoding, Side side, const Config& config, std::string_view what);
 // What one count of such an operand is worth, block scales aside: value = factor * what the array counts.
 double FactorOf(const Encoding& encoding, Side side, const Config& config);
+// What integer sums may count for a code of a format (IntegerOperand), and for one of an operand that the array takes;
+// nothing where its sums are no integers.
+CodeRange CountsOf(const Format& format);
+CodeRange CountsOf(const Encoding& encoding, Side side, const Config& config);
 // What padding reads as: a code of value zero. Unimplemented where the format has no zero.
 StatusOr<int32_t> PadCodeOf(const Encoding& encoding, const Config& config);
 

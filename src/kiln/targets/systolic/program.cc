@@ -28,6 +28,7 @@ std::string PrintBinding(std::string_view kind, const Binding& b) {
 
 SystolicProgram::SystolicProgram(ProgramParts parts) : parts_(std::move(parts)) {
   kernels_ = std::move(parts_.kernels);
+  notes_ = std::move(parts_.notes);
   constant_bytes_ = static_cast<int64_t>(parts_.constants.size());
   uint64_t top = parts_.constants_base + parts_.constants.size();
   for (const Region& region : parts_.regions) top = std::max(top, region.base + static_cast<uint64_t>(region.bytes));

@@ -69,6 +69,7 @@ struct ProgramParts {
   std::vector<uint8_t> constants;
   uint64_t memory_top = 0;  // one past the last byte that constants, activations or bindings use
   std::vector<Region> regions;
+  std::vector<std::string> notes;  // Program::notes
 };
 
 class FunctionalMachine;
