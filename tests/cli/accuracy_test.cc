@@ -74,7 +74,22 @@ TEST(Accuracy, CodebookFromYamlRunsEndToEnd) {
     EXPECT_DOUBLE_EQ(table->rows[i].weight_bits, 4);
     // Only the products of two activations, in attention, have no operand in the array's weight format.
     EXPECT_LT(table->rows[i].host_share, 0.05) << table->rows[i].format;
+    EXPECT_THAT(table->AllNotes(),
+                Contains(AllOf(StartsWith(table->rows[i].format + ": "), HasSubstr("of the operations on the host"),
+                               HasSubstr("because activations that stand as weights are "))));
   }
+}
+
+// What the array's variant cannot hold is on the host with a reason, or no result where the host is not to help.
+TEST(Accuracy, WithoutTheHostAFormatThatNeedsItIsAFault) {
+  AccuracyOptions options = DemoOn({"int8", "nf4"});
+  options.flow.compile.host_fallback = false;
+  const auto table = MeasureAccuracy(options);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->rows[1].fault, "");
+  EXPECT_FALSE(table->rows[1].host_reason.has_value());
+  EXPECT_THAT(table->rows[2].fault, HasSubstr("the array takes nf4"));
+  EXPECT_THAT(table->AllNotes(), Not(Contains(HasSubstr("on the host"))));
 }
 
 TEST(Accuracy, ErrorsNameTheFormat) {

@@ -43,6 +43,24 @@ TEST(AccuracyTable, TextHasALineForEachFormat) {
   EXPECT_NE(text.find("int64: not run: no such thing"), std::string::npos) << text;
 }
 
+TEST(AccuracyTable, NotesSayWhyTheHostHasAShare) {
+  AccuracyTable table = Example();
+  table.notes.push_back("first");
+  table.rows[1].host_share = 0.04;
+  table.rows[1].host_reason = HostReason{"x < y", 0.04};
+  table.rows[2].host_share = 0.5;
+  table.rows[2].host_reason = HostReason{"of blocks", 0.3};
+  const std::vector<std::string> notes = {"first", "int8: 4.00 % of the operations on the host, because x < y",
+                                          "mxfp4: 50.00 % of the operations on the host, 30.00 % because of blocks"};
+  EXPECT_EQ(table.AllNotes(), notes);
+  EXPECT_NE(ToText(table).find("note: " + notes[2] + "\n"), std::string::npos) << ToText(table);
+  EXPECT_NE(ToHtml(table).find("because x &lt; y</p>"), std::string::npos);
+  const auto json = nlohmann::json::parse(ToJson(table));
+  EXPECT_EQ(json["notes"], nlohmann::json(notes));
+  EXPECT_EQ(json["rows"][2]["host_reason"], "of blocks");
+  EXPECT_TRUE(json["rows"][0]["host_reason"].is_null());
+}
+
 TEST(AccuracyTable, JsonHoldsWhatTheTableShows) {
   const auto json = nlohmann::json::parse(ToJson(Example()));
   ASSERT_EQ(json["rows"].size(), 4u);

@@ -52,6 +52,29 @@ TEST(RunReport, KernelsAreChargedWhatTheyAdd) {
   EXPECT_DOUBLE_EQ(HostShare(report), 160.0 / 26224);
 }
 
+TEST(RunReport, ReasonOfTheHostsLargestShare) {
+  RunReport report = ExampleReport();
+  EXPECT_EQ(LargestHostReason(report)->reason, "no unit computes erf");
+  EXPECT_EQ(Because(LargestHostReason(report), HostShare(report)), ", because no unit computes erf");
+  // 100 + 100 operations for one reason are more than 160 for the other.
+  for (int i = 0; i < 2; ++i) {
+    KernelInfo kernel = report.kernels[0];
+    kernel.operations = 100;
+    kernel.host_reason = "too wide";
+    report.kernels.push_back(kernel);
+  }
+  const auto reason = LargestHostReason(report);
+  EXPECT_EQ(reason->reason, "too wide");
+  EXPECT_DOUBLE_EQ(reason->share, 200.0 / 26424);
+  EXPECT_EQ(Because(reason, HostShare(report)), ", 0.76 % because too wide");
+  for (KernelInfo& kernel : report.kernels) kernel.host_reason = "";
+  report.kernels[0].host_reason = "first; second; third";
+  EXPECT_EQ(LargestHostReason(report)->reason, "first (and 2 reasons more)");
+  report.kernels[0].host_reason = "";
+  EXPECT_FALSE(LargestHostReason(report).has_value());
+  EXPECT_EQ(Because(std::nullopt, 0), "");
+}
+
 // Whatever the order and overlap of kernels, their cycles sum to the latest end, and none is negative.
 TEST(RunReport, SharesSumToTheWhole) {
   RunReport report = ExampleReport();

@@ -94,6 +94,7 @@ StatusOr<AccuracyTable::Row> Measure(const Bench& bench, const NamedRecipe& name
   row.weight_bits = cost.weight_bits;
   row.picojoules = cost.picojoules;
   row.host_share = HostShare(report);
+  row.host_reason = LargestHostReason(report);
   row.images_per_second = ImagesPerSecond(report);
   return row;
 }

@@ -218,6 +218,16 @@ std::string Subtitle(const AccuracyTable& table) {
 
 }  // namespace
 
+std::vector<std::string> AccuracyTable::AllNotes() const {
+  std::vector<std::string> all = notes;
+  for (const Row& row : rows) {
+    if (row.host_share <= 0) continue;
+    all.push_back(fmt::format("{}: {} of the operations on the host{}", row.format, Percent(row.host_share, 2),
+                              Because(row.host_reason, row.host_share)));
+  }
+  return all;
+}
+
 std::string ToText(const AccuracyTable& table) {
   std::string out = fmt::format("{}: {}\n\n", CleanUtf8(table.model), CleanUtf8(Subtitle(table)));
   Table text;
@@ -232,7 +242,7 @@ std::string ToText(const AccuracyTable& table) {
   for (const Row& row : table.rows) {
     if (!row.fault.empty()) out += fmt::format("{}: not run: {}\n", row.format, CleanUtf8(row.fault));
   }
-  for (const std::string& note : table.notes) out += fmt::format("note: {}\n", CleanUtf8(note));
+  for (const std::string& note : table.AllNotes()) out += fmt::format("note: {}\n", CleanUtf8(note));
   return out;
 }
 
@@ -259,6 +269,7 @@ std::string ToJson(const AccuracyTable& table) {
     json["weight_bits"] = row.weight_bits;
     json["multiply_picojoules_per_image"] = row.picojoules;
     json["host_share"] = row.host_share;
+    json["host_reason"] = row.host_reason ? Json(row.host_reason->reason) : Json(nullptr);
     json["images_per_second"] = row.images_per_second;
     rows.push_back(std::move(json));
   }
@@ -268,7 +279,7 @@ std::string ToJson(const AccuracyTable& table) {
                     {"calibration", table.calibration},
                     {"images", table.images},
                     {"rows", std::move(rows)},
-                    {"notes", table.notes}};
+                    {"notes", table.AllNotes()}};
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -281,7 +292,7 @@ std::string ToHtml(const AccuracyTable& table) {
   out += Picture(table);
   out += HtmlTable(table);
   out += "<p>Energy: of the multiplications, an estimate at 45 nm. Images a second: of the bit-accurate run.</p>";
-  for (const std::string& note : table.notes) out += fmt::format("<p>{}</p>", EscapeHtml(note));
+  for (const std::string& note : table.AllNotes()) out += fmt::format("<p>{}</p>", EscapeHtml(note));
   return out + "</main></body></html>\n";
 }
 

@@ -22,6 +22,7 @@ struct AccuracyTable {
     double activation_bits = 32, weight_bits = 32;  // of an operand element, shares of block scales included
     double picojoules = 0;                          // of all multiplications of one image
     double host_share = 0;                          // of the operations
+    std::optional<HostReason> host_reason;          // of the largest part of it
     double images_per_second = 0;
     std::string fault;  // why there are no figures
     // The network's mean of activation and weight bits, the abscissa of the picture.
@@ -31,6 +32,9 @@ struct AccuracyTable {
   int64_t images = 0;
   std::vector<Row> rows;  // the first is fp32
   std::vector<std::string> notes;
+
+  // With a line about each format that the host has a share of, and why.
+  std::vector<std::string> AllNotes() const;
 };
 
 // A line a format: accuracy, drop against the first row in points, bits, energy, images a second. Energy is an estimate

@@ -92,6 +92,8 @@ std::string ToJson(const RunReport& report) {
   json["utilisation"] = report.trace.has_value() ? Json(Utilisation(report)) : Json(nullptr);
   json["levels_compared"] = {{"images", report.compared_images}, {"different", report.different_images}};
   json["host_share"] = HostShare(report);
+  const std::optional<HostReason> host = LargestHostReason(report);
+  json["host_reason"] = host.has_value() ? Json(host->reason) : Json(nullptr);
   json["memory"] = {{"constant_bytes", report.constant_bytes}, {"activation_bytes", report.activation_bytes}};
   json["kernels"] = Kernels(report);
   json["units"] = report.trace.has_value() ? Units(*report.trace) : Json::array();

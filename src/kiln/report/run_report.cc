@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "kiln/report/text.h"
 
@@ -113,6 +114,39 @@ double HostShare(const RunReport& report) {
   return all == 0 ? 0 : static_cast<double>(host) / static_cast<double>(all);
 }
 
+namespace {
+
+// The first of a kernel's reasons, and how many there are beside it.
+std::string FirstReason(const std::string& reasons) {
+  constexpr std::string_view kBetween = "; ";
+  const size_t end = reasons.find(kBetween);
+  if (end == std::string::npos) return reasons;
+  int more = 0;
+  for (size_t at = end; at != std::string::npos; at = reasons.find(kBetween, at + kBetween.size())) ++more;
+  return fmt::format("{} (and {} reason{} more)", reasons.substr(0, end), more, more == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::optional<HostReason> LargestHostReason(const RunReport& report) {
+  std::map<std::string, int64_t> operations;
+  int64_t all = 0;
+  for (const KernelInfo& kernel : report.kernels) {
+    all += kernel.operations;
+    if (kernel.on_host()) operations[kernel.host_reason] += kernel.operations;
+  }
+  if (operations.empty()) return std::nullopt;
+  const auto& [reason, most] = *std::max_element(operations.begin(), operations.end(),
+                                                 [](const auto& a, const auto& b) { return a.second < b.second; });
+  return HostReason{FirstReason(reason), all == 0 ? 0 : static_cast<double>(most) / static_cast<double>(all)};
+}
+
+std::string Because(const std::optional<HostReason>& reason, double host_share) {
+  if (!reason.has_value()) return "";
+  const bool only = reason->share >= host_share;
+  return fmt::format(", {}because {}", only ? "" : Percent(reason->share, 2) + " ", reason->reason);
+}
+
 double Utilisation(const RunReport& report) {
   if (!report.trace.has_value() || !report.machine.has_value()) return 0;
   const double possible = static_cast<double>(report.trace->cycles) * report.machine->peak_macs_per_cycle;
@@ -179,8 +213,9 @@ std::string ToText(const RunReport& report, int top) {
     const auto host = std::count_if(report.kernels.begin(), report.kernels.end(),
                                     [](const KernelInfo& kernel) { return kernel.on_host(); });
     lines.Add("host", host == 0 ? std::string("nothing: every kernel runs on the accelerator")
-                                : fmt::format("{} of {} kernels, {} of the operations", host, report.kernels.size(),
-                                              Percent(HostShare(report), 2)));
+                                : fmt::format("{} of {} kernels, {} of the operations{}", host, report.kernels.size(),
+                                              Percent(HostShare(report), 2),
+                                              Because(LargestHostReason(report), HostShare(report))));
     lines.Add("memory", fmt::format("constants {}, activations {} at their peak", Bytes(report.constant_bytes),
                                     Bytes(report.activation_bytes)));
   }

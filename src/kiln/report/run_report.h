@@ -77,6 +77,16 @@ std::vector<KernelRow> KernelRows(const RunReport& report);
 
 // Share of operations that the host does, 0 to 1.
 double HostShare(const RunReport& report);
+
+// Why operations are on the host: of all reasons the one that most of them are there for.
+struct HostReason {
+  std::string reason;
+  double share = 0;  // of all operations, those that are there for it
+};
+std::optional<HostReason> LargestHostReason(const RunReport& report);  // none where nothing is
+// For the end of a sentence that names the host's share: ", because ..." or, of several reasons, ", 4.1 % because ...".
+std::string Because(const std::optional<HostReason>& reason, double host_share);
+
 // Multiply-accumulates of the accelerator's kernels over what it could have done in the trace's cycles.
 double Utilisation(const RunReport& report);
 

@@ -301,12 +301,15 @@ Status Lowering::AddHostNode(const Group& group) {
 Status Lowering::FlushHost() {
   if (host_.empty()) return OkStatus();
   Group merged;
-  std::vector<std::string> reasons;
+  std::vector<std::pair<std::string, int64_t>> reasons;  // with the operations that are there for them
   for (const Group& group : host_) {
     merged.nodes.insert(merged.nodes.end(), group.nodes.begin(), group.nodes.end());
-    if (std::find(reasons.begin(), reasons.end(), group.reason) == reasons.end()) reasons.push_back(group.reason);
+    auto reason = std::find_if(reasons.begin(), reasons.end(), [&](const auto& r) { return r.first == group.reason; });
+    if (reason == reasons.end()) reason = reasons.emplace(reason, group.reason, 0);
+    for (const Node* node : group.nodes) reason->second += OperationsOf(*node);
   }
   host_.clear();
+  std::stable_sort(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   const std::unordered_set<const Node*> members(merged.nodes.begin(), merged.nodes.end());
 
   Graph graph(graph_.name());
@@ -352,8 +355,9 @@ Status Lowering::FlushHost() {
     }
   }
   Kernel kernel = NewKernel(merged, "host", operation);
-  for (const std::string& reason : reasons)
+  for (const auto& [reason, operations] : reasons) {
     kernel.info.host_reason += (kernel.info.host_reason.empty() ? "" : "; ") + reason;
+  }
   work->graph = std::make_shared<const Graph>(std::move(graph));
   kernel.host_work = std::move(work);
   out_.kernels.push_back(std::move(kernel));
