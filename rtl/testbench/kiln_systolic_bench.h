@@ -100,8 +100,9 @@ class SystolicBench {
   // Of the last run: cycles from its first one to the end of its last instruction, and the end of each instruction.
   uint64_t cycles() const { return finished_.empty() ? cycles_ : finished_.back(); }
   const std::vector<uint64_t>& finished() const { return finished_; }
-  // The last cycle in which the machine ran, with or without something to show for it.
+  // The last cycle in which the machine ran, with or without something to show for it; whether it has begun to.
   uint64_t last_cycle() const { return cycles_; }
+  bool started() const { return started_; }
   // The error code of the status registers; 0: none.
   uint32_t Error() {
     const uint32_t status = ReadRegister(systolic::kStatus);

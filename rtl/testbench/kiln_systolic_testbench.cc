@@ -37,6 +37,7 @@ namespace registers = kiln::testbench::systolic;
 struct Arguments {
   std::string memory, result, wave;
   uint64_t size = 0, program = 0, seed = 1, limit = uint64_t{1} << 40, wave_from = 0, wave_to = ~uint64_t{0};
+  bool wave_whole = true;  // and what is before the program
   AxiTiming timing;
 };
 
@@ -57,7 +58,9 @@ const char* const kHelp =
     "  --stalls P         each channel stalls with this probability\n"
     "  --seed N           of the stalls\n"
     "  --limit CYCLES     gives up then\n"
-    "  --wave FILE.fst    waveform (a simulation built with TRACE=1) [--wave-from CYCLE] [--wave-to CYCLE]\n"
+    "  --wave FILE.fst    waveform (a simulation built with TRACE=1) [--wave-from CYCLE] [--wave-to CYCLE], cycles of "
+    "the\n"
+    "                     program; by default everything\n"
     "Example: simulate --memory memory.hex --program 4096 --result after.bin\n";
 
 Arguments Parse(int count, char** values) {
@@ -100,9 +103,9 @@ Arguments Parse(int count, char** values) {
     else if (name == "--row-miss")
       take(a.timing.row_miss);
     else if (name == "--wave-from")
-      take(a.wave_from);
+      take(a.wave_from), a.wave_whole = false;
     else if (name == "--wave-to")
-      take(a.wave_to);
+      take(a.wave_to), a.wave_whole = false;
     else if (name == "--stalls")
       take_real(stalls), a.timing.StallAll(stalls);
     else
@@ -153,15 +156,18 @@ int main(int count, char** values) {
   context.traceEverOn(true);
 #endif
   const auto top = std::make_unique<Vkiln_accelerator>(&context);
-  kiln::testbench::SystolicBench<Vkiln_accelerator>::Dump dump;
+  using Bench = kiln::testbench::SystolicBench<Vkiln_accelerator>;
+  std::unique_ptr<Bench> bench;
+  Bench::Dump dump;
 #ifdef KILN_TRACE
   VerilatedFstC wave;
   if (!arguments.wave.empty()) {
     top->trace(&wave, 99);
     wave.open(arguments.wave.c_str());
     dump = [&](uint64_t cycle, int half) {
-      if (cycle >= arguments.wave_from && cycle <= arguments.wave_to)
-        wave.dump(2 * cycle + static_cast<uint64_t>(half));
+      const bool inside = bench != nullptr && bench->started() && bench->last_cycle() >= arguments.wave_from &&
+                          bench->last_cycle() <= arguments.wave_to;
+      if (arguments.wave_whole || inside) wave.dump(2 * cycle + static_cast<uint64_t>(half));
     };
   }
 #else
@@ -169,21 +175,20 @@ int main(int count, char** values) {
 #endif
   // A little room behind the program, which is fetched ahead.
   const uint64_t size = std::max<uint64_t>(arguments.size, image.size() + 4096);
-  kiln::testbench::SystolicBench<Vkiln_accelerator> bench(top.get(), kiln_design::kPorts, size, arguments.timing,
-                                                          arguments.seed, dump);
-  std::copy(image.begin(), image.end(), bench.memory().bytes().begin());
-  const bool ended = bench.Run(arguments.program, arguments.limit);
-  std::printf("cycles %" PRIu64 "\nfinished", bench.cycles());
-  for (const uint64_t cycle : bench.finished()) std::printf(" %" PRIu64, cycle);
+  bench = std::make_unique<Bench>(top.get(), kiln_design::kPorts, size, arguments.timing, arguments.seed, dump);
+  std::copy(image.begin(), image.end(), bench->memory().bytes().begin());
+  const bool ended = bench->Run(arguments.program, arguments.limit);
+  std::printf("cycles %" PRIu64 "\nfinished", bench->cycles());
+  for (const uint64_t cycle : bench->finished()) std::printf(" %" PRIu64, cycle);
   std::printf("\n");
   uint32_t error = 0;
   if (ended) {
-    error = bench.Error();
+    error = bench->Error();
     std::printf("error %u\n", error);
     for (uint32_t unit = 0; unit < std::size(registers::kUnits); ++unit) {
       for (uint32_t counter = 0; counter < std::size(registers::kUnitCounters); ++counter) {
         std::printf("counter %s.%s %" PRIu64 "\n", registers::kUnits[unit], registers::kUnitCounters[counter],
-                    bench.Counter(unit, counter));
+                    bench->Counter(unit, counter));
       }
     }
   }
@@ -196,7 +201,7 @@ int main(int count, char** values) {
     return 3;
   }
   if (!arguments.result.empty()) {
-    const std::vector<uint8_t>& bytes = bench.memory().bytes();
+    const std::vector<uint8_t>& bytes = bench->memory().bytes();
     std::ofstream out(arguments.result, std::ios::binary);
     out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     if (!out) Fail(arguments.result + ": cannot be written");

@@ -78,5 +78,32 @@ TEST(VerifyReport, BytesAreComparedBehindAnyMemory) {
   EXPECT_EQ(json["counters"][3]["rtl"], 47);
 }
 
+// The image whose signals are worth a look.
+TEST(VerifyReport, FirstDifferentImage) {
+  EXPECT_EQ(Compared(ExampleRun(), ExampleRun()).first_different_image, -1);
+  RunResult rtl = ExampleRun(), cycle = ExampleRun();
+  cycle.cycles_per_image = rtl.cycles_per_image = {100, 100, 100};
+  rtl.cycles_per_image[2] = 101;
+  EXPECT_EQ(Compared(cycle, rtl).first_different_image, 2);
+  EXPECT_EQ(Compared(cycle, rtl, /*timed=*/false).first_different_image, -1);
+  rtl.trace.units[0].busy_cycles += 1;  // counted of the first image
+  rtl.cycles_per_image[2] = 100;
+  EXPECT_EQ(Compared(cycle, rtl).first_different_image, 0);
+}
+
+TEST(VerifyReport, SaysWhatWasRecorded) {
+  VerifyReport report = Compared(ExampleRun(), ExampleRun());
+  EXPECT_THAT(ToText(report), Not(HasSubstr("waveform")));
+  report.waveform.emplace();
+  EXPECT_THAT(ToText(report), HasSubstr("waveform     none: no image differs"));
+  EXPECT_TRUE(nlohmann::json::parse(ToJson(report))["waveform"].is_null());
+  report.waveform = {.file = "a.fst",
+                     .kernel = "conv",
+                     .image = 3,
+                     .window = {.recorded = true, .kernel = 0, .begin = 1000, .end = 2345}};
+  EXPECT_THAT(ToText(report), HasSubstr("a.fst: image 3, cycles 1,000 to 2,345, first different kernel conv"));
+  EXPECT_EQ(nlohmann::json::parse(ToJson(report))["waveform"]["end"], 2345);
+}
+
 }  // namespace
 }  // namespace kiln

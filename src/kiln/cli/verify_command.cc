@@ -38,6 +38,9 @@ class VerifyCommand final : public Command {
         ->type_name("CYCLES")
         ->check(InRange(1, 1 << 16));
     memory->add_option("--seed", rtl_.seed, "Of the stalls")->needs(stalls)->type_name("N")->capture_default_str();
+    app.add_option("--wave", wave_,
+                   "Where bits or cycles differ: the signals around the first difference, to this file")
+        ->type_name("FILE.fst");
     app.add_option("--json", json_, "What was found, as JSON; - is standard output")->type_name("FILE");
     app.footer(
         "Needs verilator, make and clang++-19. Without --data, images are noise.\n"
@@ -49,6 +52,7 @@ class VerifyCommand final : public Command {
     KILN_ASSIGN_OR_RETURN(FlowOptions options, flow_.Options());
     if (!flow_.images_given()) options.images.random = limit_;
     KILN_RETURN_IF_ERROR(CheckOutput(json_));
+    KILN_RETURN_IF_ERROR(CheckOutput(wave_));
 
     VerifyReport report;
     {
@@ -91,16 +95,34 @@ class VerifyCommand final : public Command {
     report->accelerator = compiled.accelerator->name();
     report->images = images;
     report->notes = compiled.report.notes;
-    report->timed = rtl_.stall_probability == 0 && rtl_.dram_bytes_per_cycle == 0 && rtl_.memory_latency == 0;
+    report->timed = rtl_.ideal_memory();
     KILN_ASSIGN_OR_RETURN(const RunResult functional,
                           run(Level::kFunctional, "functional", &report->functional_seconds));
     KILN_ASSIGN_OR_RETURN(const RunResult cycle, run(Level::kCycle, "cycle", &report->cycle_seconds));
     KILN_ASSIGN_OR_RETURN(const RunResult rtl, run(Level::kRtl, "rtl", &report->rtl_seconds));
     CompareLevels(*compiled.program, functional, cycle, rtl, report);
+    return wave_.empty() ? OkStatus() : Record(compiled, progress, report);
+  }
+
+  // Runs the first image that differs once more, with its signals.
+  Status Record(const CompiledNetwork& compiled, const FlowProgress& progress, VerifyReport* report) const {
+    VerifiedWaveform wave{.file = wave_, .kernel = "", .image = report->first_different_image, .window = {}};
+    if (wave.image >= 0) {
+      if (progress) progress("waveform", 0, 1);
+      Batch image;
+      image.inputs.push_back(compiled.images.converter.MakeBatch(wave.image, 1));
+      RtlOptions options = rtl_;
+      options.seed += static_cast<uint64_t>(wave.image);
+      KILN_ASSIGN_OR_RETURN(wave.window,
+                            compiled.accelerator->RecordDifference(*compiled.program, image, options, wave_));
+      if (wave.window.recorded) wave.kernel = compiled.program->kernels()[static_cast<size_t>(wave.window.kernel)].name;
+      if (progress) progress("waveform", 1, 1);
+    }
+    report->waveform = std::move(wave);
     return OkStatus();
   }
 
-  std::string json_;
+  std::string json_, wave_;
   int64_t limit_ = 1;
   RtlOptions rtl_;
   FlowArguments flow_;

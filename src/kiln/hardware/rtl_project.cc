@@ -159,13 +159,15 @@ Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
   return OkStatus();
 }
 
-StatusOr<fs::path> BuildSimulation(const fs::path& folder) {
+StatusOr<fs::path> BuildSimulation(const fs::path& folder, bool trace) {
   std::error_code error;
   fs::create_directories(folder / "build", error);
   if (error) return ErrorAt(folder.string(), "", "cannot be written: " + error.message(), "");
-  KILN_RETURN_IF_ERROR(
-      RunProgram({"make", "-s", "-C", folder.string(), "build/simulate"}, folder / "build" / "build.log"));
-  return folder / "build" / "simulate";
+  const std::string program = trace ? "simulate_trace" : "simulate";
+  std::vector<std::string> arguments = {"make", "-s", "-C", folder.string(), "build/" + program};
+  if (trace) arguments.push_back("TRACE=1");
+  KILN_RETURN_IF_ERROR(RunProgram(arguments, folder / "build" / "build.log"));
+  return folder / "build" / program;
 }
 
 }  // namespace kiln::hardware

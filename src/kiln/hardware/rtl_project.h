@@ -32,8 +32,8 @@ StatusOr<std::filesystem::path> RtlLibrary();
 Status WriteRtlProject(const RtlProject& project, const std::filesystem::path& folder);
 
 // Builds the simulation of a written project (make build/simulate) and returns its program's path; the log stands in
-// build/build.log.
-StatusOr<std::filesystem::path> BuildSimulation(const std::filesystem::path& folder);
+// build/build.log. With `trace` it is one that can record waveforms.
+StatusOr<std::filesystem::path> BuildSimulation(const std::filesystem::path& folder, bool trace = false);
 
 // Modules and packages of the library that `text` needs, directly or through others, as paths relative to it: packages
 // first, in the order of packages.f, then modules by name.

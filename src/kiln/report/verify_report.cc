@@ -25,8 +25,10 @@ int64_t FirstDifference(const RunResult& a, const RunResult& b, size_t t, int64_
   return -1;
 }
 
-int64_t CountDifferent(const char* level, const RunResult& functional, const RunResult& other, VerifyReport* report) {
-  int64_t different = 0;
+// The images that differ.
+std::vector<int64_t> Different(const char* level, const RunResult& functional, const RunResult& other,
+                               VerifyReport* report) {
+  std::vector<int64_t> different;
   for (int64_t image = 0; image < report->images; ++image) {
     bool same = functional.codes.size() == other.codes.size();
     for (size_t t = 0; same && t < functional.codes.size(); ++t) {
@@ -36,7 +38,7 @@ int64_t CountDifferent(const char* level, const RunResult& functional, const Run
         report->first_difference = fmt::format("image {}, output {}, byte {}, {} level", image, t, at, level);
       }
     }
-    different += same ? 0 : 1;
+    if (!same) different.push_back(image);
   }
   return different;
 }
@@ -61,6 +63,17 @@ std::vector<VerifiedCounter> CountersOf(const Trace& cycle, const Trace& rtl) {
   return counters;
 }
 
+int64_t FirstDifferentImage(const VerifyReport& report, const std::vector<int64_t>& different_bits) {
+  int64_t first = different_bits.empty() ? -1 : different_bits[0];
+  if (!report.timed) return first;
+  const auto [cycle, rtl] = std::mismatch(report.cycle_level_cycles.begin(), report.cycle_level_cycles.end(),
+                                          report.rtl_cycles.begin(), report.rtl_cycles.end());
+  const int64_t image = cycle - report.cycle_level_cycles.begin();
+  if (cycle != report.cycle_level_cycles.end() && (first < 0 || image < first)) first = image;
+  // Kernels and counters are of the first one.
+  return report.cycles_agree() && report.counters_agree() ? first : std::max<int64_t>(first, 0);
+}
+
 std::string Agreement(bool agrees) { return agrees ? "the same" : "DIFFERENT"; }
 
 }  // namespace
@@ -78,8 +91,9 @@ bool VerifyReport::counters_agree() const {
 
 void CompareLevels(const Program& program, const RunResult& functional, const RunResult& cycle, const RunResult& rtl,
                    VerifyReport* report) {
-  report->different_at_cycle_level = CountDifferent("cycle", functional, cycle, report);
-  report->different_at_rtl = CountDifferent("rtl", functional, rtl, report);
+  report->different_at_cycle_level = std::ssize(Different("cycle", functional, cycle, report));
+  const std::vector<int64_t> different = Different("rtl", functional, rtl, report);
+  report->different_at_rtl = std::ssize(different);
   report->cycle_level_cycles = cycle.cycles_per_image;
   report->rtl_cycles = rtl.cycles_per_image;
   const auto cycles_of = [](const RunResult& run, int kernel) {
@@ -94,9 +108,18 @@ void CompareLevels(const Program& program, const RunResult& functional, const Ru
     report->kernels.push_back({info.name, info.operation, cycles_of(cycle, number), cycles_of(rtl, number)});
   }
   report->counters = CountersOf(cycle.trace, rtl.trace);
+  report->first_different_image = FirstDifferentImage(*report, different);
 }
 
 namespace {
+
+std::string WaveformText(const VerifyReport& r) {
+  const VerifiedWaveform& wave = *r.waveform;
+  if (wave.image < 0) return "none: no image differs";
+  if (!wave.window.recorded) return fmt::format("none: image {} runs like at the cycle level", wave.image);
+  return fmt::format("{}: image {}, cycles {} to {}, first different kernel {}", wave.file, wave.image,
+                     Thousands(wave.window.begin), Thousands(wave.window.end), wave.kernel);
+}
 
 std::string CounterTable(const VerifyReport& r) {
   Table table;
@@ -143,6 +166,7 @@ std::string ToText(const VerifyReport& r) {
     out += fmt::format("counters     {}: what the units did, {} (first image)\n", Agreement(r.counters_agree()),
                        r.timed ? "in cycles and bytes" : "in bytes");
   }
+  if (r.waveform.has_value()) out += "waveform     " + WaveformText(r) + "\n";
   out += fmt::format("time         functional {:.2f} s, cycle {:.2f} s, rtl {:.2f} s with emitting and building\n",
                      r.functional_seconds, r.cycle_seconds, r.rtl_seconds);
   for (const std::string& note : r.notes) out += fmt::format("note         {}\n", note);
@@ -175,6 +199,14 @@ std::string ToJson(const VerifyReport& r) {
                                 {"compared", r.Compared(c)},
                                 {"cycle_level", c.cycle_level},
                                 {"rtl", c.rtl}});
+  }
+  json["waveform"] = nullptr;
+  if (r.waveform.has_value() && r.waveform->window.recorded) {
+    json["waveform"] = {{"file", r.waveform->file},
+                        {"image", r.waveform->image},
+                        {"kernel", r.waveform->kernel},
+                        {"begin", r.waveform->window.begin},
+                        {"end", r.waveform->window.end}};
   }
   json["seconds"] = {{"functional", r.functional_seconds}, {"cycle", r.cycle_seconds}, {"rtl", r.rtl_seconds}};
   json["notes"] = r.notes;

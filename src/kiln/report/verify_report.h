@@ -3,6 +3,7 @@
 #define KILN_REPORT_VERIFY_REPORT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,17 +23,26 @@ struct VerifiedCounter {
   bool timed = true;  // counts cycles; else bytes, which are the same behind any memory
 };
 
+// The hardware's signals around the first difference.
+struct VerifiedWaveform {
+  std::string file, kernel;
+  int64_t image = -1;  // -1: none differs
+  Waveform window;     // not recorded: the image runs like at the cycle level
+};
+
 struct VerifyReport {
   std::string model, accelerator;
   int64_t images = 0;
   // Images whose output bits differ from the functional level's.
   int64_t different_at_cycle_level = 0, different_at_rtl = 0;
   std::string first_difference;                                       // where; empty when there is none
+  int64_t first_different_image = -1;                                 // at the rtl level, in bits or cycles; -1: none
   bool timed = true;                                                  // cycles are compared: an ideal memory
   std::vector<int64_t> cycle_level_cycles, rtl_cycles;                // one an image
   std::vector<VerifiedKernel> kernels;                                // on the accelerator, in order
   std::vector<VerifiedCounter> counters;                              // unit by unit; none where the RTL has none
   double functional_seconds = 0, cycle_seconds = 0, rtl_seconds = 0;  // of running; rtl: emitting and building, too
+  std::optional<VerifiedWaveform> waveform;                           // what was recorded, where that was asked for
   std::vector<std::string> notes;
 
   bool bits_agree() const { return different_at_cycle_level == 0 && different_at_rtl == 0; }

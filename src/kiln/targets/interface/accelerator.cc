@@ -27,4 +27,9 @@ StatusOr<std::unique_ptr<Accelerator>> Accelerator::WithFormats(const QuantType&
   return UnsupportedAt("", name(), "the number formats of the " + std::string(family()) + " family are fixed", "");
 }
 
+StatusOr<Waveform> Accelerator::RecordDifference(const Program&, const Batch&, const RtlOptions&,
+                                                 const std::filesystem::path&) const {
+  return UnsupportedAt("", name(), "the " + std::string(family()) + " family has no rtl level", "");
+}
+
 }  // namespace kiln

@@ -48,6 +48,7 @@ struct RtlOptions {
   uint64_t dram_row_miss = 0;       // cycles more for a burst to another row
   uint64_t memory_latency = 0;      // cycles from an address to its first beat; 0: the design point's
   uint64_t seed = 1;                // of the stalls
+  bool ideal_memory() const { return stall_probability == 0 && dram_bytes_per_cycle == 0 && memory_latency == 0; }
 };
 
 struct RunOptions {
@@ -73,6 +74,13 @@ struct RunResult {
   // Cycle and rtl levels: time of the first image, and total cycles of each image.
   Trace trace;
   std::vector<int64_t> cycles_per_image;
+};
+
+// What Accelerator::RecordDifference has recorded.
+struct Waveform {
+  bool recorded = false;       // false: the levels do the same
+  int kernel = 0;              // the first that differs, index into Program::kernels()
+  int64_t begin = 0, end = 0;  // cycles, from the start of the kernel's stretch between host kernels
 };
 
 // What a design point costs. Filled as far as the family can; an absent figure is negative.
@@ -115,6 +123,11 @@ class Accelerator {
   virtual StatusOr<Cost> EstimateCost() const = 0;
   // Multiply-accumulates that the design point can do in one cycle at most, for utilisation.
   virtual double PeakMacsPerCycle() const = 0;
+  // Looks for the first kernel that the rtl level runs in other cycles (behind an ideal memory) or leaves other bits
+  // behind than the cycle level, on a batch of one image, and writes the hardware's signals around it to `file` (FST).
+  // Where they do the same nothing is written. Unimplemented where a family has no RTL.
+  virtual StatusOr<Waveform> RecordDifference(const Program& program, const Batch& batch, const RtlOptions& options,
+                                              const std::filesystem::path& file) const;
 };
 
 }  // namespace kiln

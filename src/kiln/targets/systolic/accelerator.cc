@@ -13,6 +13,7 @@
 #include "kiln/targets/systolic/lower.h"
 #include "kiln/targets/systolic/program.h"
 #include "kiln/targets/systolic/rtl.h"
+#include "kiln/targets/systolic/waveform.h"
 
 namespace kiln::systolic {
 
@@ -128,6 +129,15 @@ Status SystolicAccelerator::EmitRtl(const Program& program, const std::filesyste
   if (systolic == nullptr)
     return ErrorAt("", name(), "the program was compiled for another family", "compile it for this one");
   return EmitDesign(*systolic, folder);
+}
+
+StatusOr<Waveform> SystolicAccelerator::RecordDifference(const Program& program, const Batch& batch,
+                                                         const RtlOptions& options,
+                                                         const std::filesystem::path& file) const {
+  const auto* systolic = dynamic_cast<const SystolicProgram*>(&program);
+  if (systolic == nullptr)
+    return ErrorAt("", name(), "the program was compiled for another family", "compile it for this one");
+  return systolic::RecordDifference(*systolic, batch, options, file);
 }
 
 StatusOr<Cost> SystolicAccelerator::EstimateCost() const {

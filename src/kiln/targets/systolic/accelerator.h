@@ -27,6 +27,8 @@ class SystolicAccelerator final : public Accelerator {
   StatusOr<std::unique_ptr<Program>> Compile(const Graph& graph, const CompileOptions& options) const override;
   StatusOr<RunResult> Run(const Program& program, const Batch& batch, const RunOptions& options) const override;
   Status EmitRtl(const Program& program, const std::filesystem::path& folder) const override;
+  StatusOr<Waveform> RecordDifference(const Program& program, const Batch& batch, const RtlOptions& options,
+                                      const std::filesystem::path& file) const override;
   StatusOr<Cost> EstimateCost() const override;
   double PeakMacsPerCycle() const override { return static_cast<double>(config_.macs_per_cycle()); }
 

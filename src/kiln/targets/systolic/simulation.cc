@@ -60,13 +60,14 @@ StatusOr<Simulated> ReadLog(const fs::path& log) {
 
 }  // namespace
 
-StatusOr<Simulation> Simulation::Build(fs::path folder, const RtlOptions& options) {
-  KILN_ASSIGN_OR_RETURN(fs::path simulate, hardware::BuildSimulation(folder));
+StatusOr<Simulation> Simulation::Build(fs::path folder, const RtlOptions& options, bool trace) {
+  KILN_ASSIGN_OR_RETURN(fs::path simulate, hardware::BuildSimulation(folder, trace));
   return Simulation(std::move(folder), std::move(simulate), options);
 }
 
 StatusOr<Simulated> Simulation::Run(const std::string& name, std::span<const uint8_t> program, uint64_t base,
-                                    uint64_t start, uint64_t seed, std::span<uint8_t> memory) const {
+                                    uint64_t start, uint64_t seed, std::span<uint8_t> memory,
+                                    const WaveOptions& wave) const {
   KILN_CHECK(base >= memory.size());
   const fs::path before = folder_ / "build" / (name + "_before.bin"), after = folder_ / "build" / (name + "_after.bin");
   const fs::path log = folder_ / "build" / (name + ".log");
@@ -84,6 +85,11 @@ StatusOr<Simulated> Simulation::Run(const std::string& name, std::span<const uin
   if (options_.dram_row_miss > 0) add("--row-miss", std::to_string(options_.dram_row_miss));
   if (options_.memory_latency > 0) add("--latency", std::to_string(options_.memory_latency));
   add("--seed", std::to_string(seed));
+  if (!wave.file.empty()) {
+    add("--wave", wave.file.string());
+    add("--wave-from", std::to_string(wave.begin));
+    add("--wave-to", std::to_string(wave.end));
+  }
   KILN_RETURN_IF_ERROR(RunProgram(arguments, log));
   KILN_ASSIGN_OR_RETURN(Simulated simulated, ReadLog(log));
   KILN_ASSIGN_OR_RETURN(const std::string result, ReadFile(after));

@@ -20,17 +20,23 @@ struct Simulated {
   std::vector<UnitTrace> units;   // what the performance counters say (units.h)
 };
 
+// Which cycles of a run to record, counted as its instructions' ends are; no file: none.
+struct WaveOptions {
+  std::filesystem::path file;  // FST
+  int64_t begin = 0, end = 0;
+};
+
 class Simulation {
  public:
-  // Builds the simulation of the design in `folder`, which it keeps using; of `options` it takes the memory. Errors: no
-  // Verilator or clang++-19.
-  static StatusOr<Simulation> Build(std::filesystem::path folder, const RtlOptions& options);
+  // Builds the simulation of the design in `folder`, which it keeps using; of `options` it takes the memory. With
+  // `trace` it can record waveforms, and is slower. Errors: no Verilator or clang++-19.
+  static StatusOr<Simulation> Build(std::filesystem::path folder, const RtlOptions& options, bool trace = false);
 
   // Runs the program that begins at address `start` of `program`, which stands in memory at `base`, behind `memory`,
   // and leaves in `memory` what the machine has left there. `name` tells apart runs at the same time. Errors: the
   // machine stops with an error code or does not end.
   StatusOr<Simulated> Run(const std::string& name, std::span<const uint8_t> program, uint64_t base, uint64_t start,
-                          uint64_t seed, std::span<uint8_t> memory) const;
+                          uint64_t seed, std::span<uint8_t> memory, const WaveOptions& wave = {}) const;
 
  private:
   Simulation(std::filesystem::path folder, std::filesystem::path simulate, const RtlOptions& options)

@@ -1,0 +1,152 @@
+#include "kiln/targets/systolic/waveform.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "kiln/support/check.h"
+#include "kiln/support/process.h"
+#include "kiln/targets/systolic/cycle.h"
+#include "kiln/targets/systolic/emit.h"
+#include "kiln/targets/systolic/host.h"
+#include "kiln/targets/systolic/run_images.h"
+#include "kiln/targets/systolic/simulation.h"
+#include "kiln/targets/systolic/traces.h"
+
+namespace kiln::systolic {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The first place in which two lists differ.
+std::optional<size_t> FirstDifferent(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+  const auto [x, y] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  if (x == a.end() && y == b.end()) return std::nullopt;
+  return static_cast<size_t>(x - a.begin());
+}
+
+// The instructions of one step at both levels, on the memory as it stands before it.
+class StepOnBoth {
+ public:
+  StepOnBoth(const SystolicProgram& program, const Step& step, const Simulation& simulation, const RtlOptions& options,
+             std::span<const uint8_t> memory)
+      : config_(program.config()),
+        instructions_(InstructionsOf(program, step)),
+        base_(ProgramImageOf(program).base),
+        simulation_(simulation),
+        seed_(options.seed),
+        memory_(memory) {}
+
+  StatusOr<PrefixRun> AtCycleLevel(size_t instructions) const {
+    PrefixRun run{.ends = {}, .memory = {memory_.begin(), memory_.end()}};
+    KILN_ASSIGN_OR_RETURN(const Trace trace, RunInstructions(config_, instructions_.first(instructions), run.memory));
+    for (const KernelTrace& kernel : trace.kernels) run.ends.push_back(kernel.end);
+    return run;
+  }
+  StatusOr<PrefixRun> InRtl(size_t instructions, const WaveOptions& wave = {}) const {
+    PrefixRun run{.ends = {}, .memory = {memory_.begin(), memory_.end()}};
+    std::vector<Instruction> prefix(instructions_.begin(),
+                                    instructions_.begin() + static_cast<std::ptrdiff_t>(instructions));
+    prefix.emplace_back();  // the end
+    KILN_ASSIGN_OR_RETURN(Simulated simulated, simulation_.Run("difference", Encode(prefix, config_), base_, base_,
+                                                               seed_, run.memory, wave));
+    run.ends = std::move(simulated.finished);
+    return run;
+  }
+  std::span<const Instruction> instructions() const { return instructions_; }
+
+ private:
+  const Config& config_;
+  std::span<const Instruction> instructions_;
+  const uint64_t base_;
+  const Simulation& simulation_;
+  const uint64_t seed_;
+  std::span<const uint8_t> memory_;
+};
+
+// Records the step's first difference, if it has one, and takes `memory` behind the step.
+Status RecordStep(const StepOnBoth& step, const Config& config, bool timed, const fs::path& file,
+                  std::span<uint8_t> memory, Waveform* found) {
+  const size_t count = step.instructions().size();
+  KILN_ASSIGN_OR_RETURN(
+      const std::optional<size_t> index,
+      FirstDifferentInstruction(
+          count, timed, [&](size_t n) { return step.AtCycleLevel(n); }, [&](size_t n) { return step.InRtl(n); }));
+  KILN_ASSIGN_OR_RETURN(const PrefixRun expected, step.AtCycleLevel(count));
+  std::copy(expected.memory.begin(), expected.memory.end(), memory.begin());
+  if (!index.has_value()) return OkStatus();
+  KILN_ASSIGN_OR_RETURN(const PrefixRun actual, step.InRtl(count));
+  const CycleWindow window = WindowAround(*index, expected.ends, actual.ends, config.memory_latency);
+  KILN_RETURN_IF_ERROR(step.InRtl(count, {.file = file, .begin = window.begin, .end = window.end}).status());
+  found->recorded = true;
+  found->kernel = static_cast<int>(step.instructions()[std::min(*index, count - 1)].kernel);
+  found->begin = window.begin;
+  found->end = window.end;
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<std::optional<size_t>> FirstDifferentInstruction(size_t instructions, bool timed, const PrefixRunner& expected,
+                                                          const PrefixRunner& actual) {
+  KILN_ASSIGN_OR_RETURN(const PrefixRun a, expected(instructions));
+  KILN_ASSIGN_OR_RETURN(const PrefixRun b, actual(instructions));
+  std::optional<size_t> first;
+  if (timed) first = FirstDifferent(a.ends, b.ends);
+  if (a.memory == b.memory) return first;
+  size_t alike = 0, different = instructions;  // lengths of prefixes
+  while (different - alike > 1) {
+    const size_t middle = alike + (different - alike) / 2;
+    KILN_ASSIGN_OR_RETURN(const PrefixRun x, expected(middle));
+    KILN_ASSIGN_OR_RETURN(const PrefixRun y, actual(middle));
+    (x.memory == y.memory ? alike : different) = middle;
+  }
+  return std::min(first.value_or(different - 1), different - 1);
+}
+
+CycleWindow WindowAround(size_t index, const std::vector<int64_t>& expected_ends,
+                         const std::vector<int64_t>& actual_ends, int64_t latency) {
+  constexpr size_t kBefore = 2;
+  CycleWindow window;
+  if (index >= kBefore && index - kBefore < actual_ends.size()) window.begin = actual_ends[index - kBefore];
+  for (const std::vector<int64_t>* ends : {&expected_ends, &actual_ends}) {
+    if (ends->empty()) continue;
+    window.end = std::max(window.end, (*ends)[std::min(index, ends->size() - 1)]);
+  }
+  window.end += 2 * latency;
+  return window;
+}
+
+StatusOr<Waveform> RecordDifference(const SystolicProgram& program, const Batch& batch, const RtlOptions& options,
+                                    const fs::path& file) {
+  KILN_CHECK(batch.images() == 1);
+  std::optional<TemporaryFolder> temporary;
+  fs::path folder = options.folder;
+  if (folder.empty()) {
+    KILN_ASSIGN_OR_RETURN(TemporaryFolder made, TemporaryFolder::Create("kiln-rtl"));
+    temporary.emplace(std::move(made));
+    folder = temporary->path();
+  }
+  KILN_RETURN_IF_ERROR(EmitDesign(program, folder));
+  KILN_ASSIGN_OR_RETURN(const Simulation simulation, Simulation::Build(folder, options, /*trace=*/true));
+  const bool timed = options.ideal_memory();
+  Waveform found;
+  const ImageRunner run = [&](int64_t, std::span<uint8_t> memory) -> Status {
+    for (const Step& step : program.steps()) {
+      if (found.recorded) break;
+      if (step.kind == Step::Kind::kHost) {
+        KILN_RETURN_IF_ERROR(RunHostStep(program.host_steps()[static_cast<size_t>(step.begin)], memory));
+        continue;
+      }
+      const std::vector<uint8_t> before(memory.begin(), memory.end());
+      const StepOnBoth both(program, step, simulation, options, before);
+      KILN_RETURN_IF_ERROR(RecordStep(both, program.config(), timed, fs::absolute(file), memory, &found));
+    }
+    return OkStatus();
+  };
+  KILN_RETURN_IF_ERROR(RunImages(program, batch, {}, run).status());
+  return found;
+}
+
+}  // namespace kiln::systolic
