@@ -1,7 +1,7 @@
 // A unit's way to memory: kiln_axi_read_port behind a guard that lets no request through which reaches outside the memory, with what a
 // machine needs that stops in the middle of its work: while unit_reset is high nothing new is asked for, and words that are still on
 // their way are taken and thrown away.
-//   request, word   as in kiln_axi_read_port; words are always taken
+//   request, word   as in kiln_axi_read_port
 //   range_fault     high while the unit asks for something outside the memory
 //   fault           sticky until port_reset: an error response
 //   idle            nothing under way
@@ -23,6 +23,7 @@ module kiln_read_channel #(
     input  logic [  BYTES_BITS-1:0] request_bytes,
     input  logic [    TAG_BITS-1:0] request_tag,
     output logic                    word_valid,
+    input  logic                    word_ready,
     output logic [ MAX_BYTES*8-1:0] word_data,
     output logic [    TAG_BITS-1:0] word_tag,
     output logic                    idle,
@@ -71,7 +72,7 @@ module kiln_read_channel #(
       .request_bytes  (request_bytes),
       .request_tag    (request_tag),
       .word_valid     (port_word_valid),
-      .word_ready     (1'b1),
+      .word_ready     (word_ready || unit_reset),
       .word_data      (word_data),
       .word_tag       (word_tag),
       .idle           (idle),

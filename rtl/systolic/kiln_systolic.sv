@@ -1,4 +1,4 @@
-// The systolic accelerator: the machine of docs/systolic.md between five AXI4 ports and a block of registers.
+// The systolic accelerator: the machine of docs/systolic.md between five AXI4 ports (with block scales nine) and a block of registers.
 //
 //   program ─▶ command processor ─▶ a queue in front of every unit
 //   input   ─▶ input fetch ──▶ input buffer ──▶ array ──▶ accumulation buffer ──▶ vector unit ──▶ output
@@ -22,6 +22,8 @@ module kiln_systolic #(
     parameter bit PRODUCT_ROUNDED = 1'b0,
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
+    parameter int unsigned BLOCK_SIZE = 0,  // elements that share a scale; 0: no block scales, and nothing of the ports for them
+    parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
     parameter int unsigned INPUT_BUFFER_WORDS = 1024,
     parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,
@@ -41,7 +43,8 @@ module kiln_systolic #(
     parameter int unsigned MEMORY_LATENCY = 16,  // cycles that the ports hide: requests under way, words read ahead
     parameter longint unsigned MEMORY_BYTES = 64'd1 << 30,
     parameter int unsigned COMMAND_QUEUE_DEPTH = 4,
-    localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS  // derived, do not set
+    localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,  // derived, do not set
+    localparam int unsigned SCALE_PORT_BITS = kiln_systolic_pkg::SCALE_PORT_BYTES * 8
 ) (
     input  logic clock,
     input  logic reset,
@@ -127,6 +130,54 @@ module kiln_systolic #(
     input  logic output_bvalid,
     output logic output_bready,
     input  logic [1:0] output_bresp,
+    // block scales of the inputs, the weights, the vector unit's operands, and the results
+    output logic input_scale_arvalid,
+    input  logic input_scale_arready,
+    output logic [ADDRESS_BITS-1:0] input_scale_araddr,
+    output logic [7:0] input_scale_arlen,
+    output logic [2:0] input_scale_arsize,
+    output logic [1:0] input_scale_arburst,
+    input  logic input_scale_rvalid,
+    output logic input_scale_rready,
+    input  logic [SCALE_PORT_BITS-1:0] input_scale_rdata,
+    input  logic [1:0] input_scale_rresp,
+    input  logic input_scale_rlast,
+    output logic weight_scale_arvalid,
+    input  logic weight_scale_arready,
+    output logic [ADDRESS_BITS-1:0] weight_scale_araddr,
+    output logic [7:0] weight_scale_arlen,
+    output logic [2:0] weight_scale_arsize,
+    output logic [1:0] weight_scale_arburst,
+    input  logic weight_scale_rvalid,
+    output logic weight_scale_rready,
+    input  logic [SCALE_PORT_BITS-1:0] weight_scale_rdata,
+    input  logic [1:0] weight_scale_rresp,
+    input  logic weight_scale_rlast,
+    output logic operand_scale_arvalid,
+    input  logic operand_scale_arready,
+    output logic [ADDRESS_BITS-1:0] operand_scale_araddr,
+    output logic [7:0] operand_scale_arlen,
+    output logic [2:0] operand_scale_arsize,
+    output logic [1:0] operand_scale_arburst,
+    input  logic operand_scale_rvalid,
+    output logic operand_scale_rready,
+    input  logic [SCALE_PORT_BITS-1:0] operand_scale_rdata,
+    input  logic [1:0] operand_scale_rresp,
+    input  logic operand_scale_rlast,
+    output logic output_scale_awvalid,
+    input  logic output_scale_awready,
+    output logic [ADDRESS_BITS-1:0] output_scale_awaddr,
+    output logic [7:0] output_scale_awlen,
+    output logic [2:0] output_scale_awsize,
+    output logic [1:0] output_scale_awburst,
+    output logic output_scale_wvalid,
+    input  logic output_scale_wready,
+    output logic [SCALE_PORT_BITS-1:0] output_scale_wdata,
+    output logic [SCALE_PORT_BITS/8-1:0] output_scale_wstrb,
+    output logic output_scale_wlast,
+    input  logic output_scale_bvalid,
+    output logic output_scale_bready,
+    input  logic [1:0] output_scale_bresp,
     // Whether a program runs, and how many of its instructions are finished, modulo 2^16
     output logic running,
     output logic [15:0] finished
@@ -139,6 +190,9 @@ module kiln_systolic #(
   localparam int WEIGHT_BITS = kiln_format_pkg::bits(WEIGHT_FORMAT);
   localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT);
   localparam int ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT);
+  localparam int SCALE_BITS = kiln_format_pkg::bits(SCALE_FORMAT);
+  localparam int unsigned SCALE_BYTES = SCALE_BITS > 16 ? 4 : SCALE_BITS > 8 ? 2 : 1;
+  localparam int unsigned SCALE_BYTES_BITS = $clog2(SCALE_BYTES + 1);
   localparam int unsigned LONGEST = ARRAY_ROWS > ARRAY_COLUMNS ? ARRAY_ROWS : ARRAY_COLUMNS;
   localparam int unsigned LANE_BITS = $clog2(LONGEST + 1);
   localparam int unsigned LANE_INDEX_BITS = LONGEST > 1 ? $clog2(LONGEST) : 1;
@@ -172,7 +226,12 @@ module kiln_systolic #(
   kiln_control_pkg::activity_t activity_input_fetch, activity_weight_fetch, activity_weight_load, activity_array;
   kiln_control_pkg::activity_t activity_depthwise, activity_parameter_fetch, activity_vector;
 
+  kiln_systolic_pkg::input_scales_t input_fetch_scales;
+  kiln_systolic_pkg::weight_scales_t weight_fetch_scales;
+  kiln_systolic_pkg::vector_scales_t vector_scales;
+
   kiln_command_processor #(
+      .BLOCK_SIZE                 (BLOCK_SIZE),
       .ARRAY_ROWS                 (ARRAY_ROWS),
       .ARRAY_COLUMNS              (ARRAY_COLUMNS),
       .INPUT_BUFFER_WORDS         (INPUT_BUFFER_WORDS),
@@ -188,19 +247,54 @@ module kiln_systolic #(
       .PREFETCH_WORDS             (MEMORY_LATENCY + 16),
       .SLOTS                      (SLOTS)
   ) command_processor (
-      .input_fetch_scales (),
-      .weight_fetch_scales(),
-      .vector_scales      (),
       .cycles             (),
       .*
   );
   assign running = !unit_reset;
 
+  // ---- Block scales: the units' ways to them
+  localparam int unsigned INPUT_SCALE_TAG_BITS = 3 + INPUT_PLACE_BITS;
+  localparam int unsigned COLUMN_BITS = ARRAY_COLUMNS > 1 ? $clog2(ARRAY_COLUMNS) : 1;
+  localparam int unsigned WEIGHT_SCALE_TAG_BITS = 2 + TILE_BITS + COLUMN_BITS;
+  logic scales_idle, scales_fault, scales_range_fault;
+  logic input_scale_request_valid, input_scale_request_ready, input_scale_word_valid;
+  logic [ADDRESS_BITS-1:0] input_scale_request_address;
+  logic [SCALE_BYTES_BITS-1:0] input_scale_request_bytes;
+  logic [INPUT_SCALE_TAG_BITS-1:0] input_scale_request_tag, input_scale_word_tag;
+  logic [SCALE_BYTES*8-1:0] input_scale_word_data, weight_scale_word_data, operand_scale_word_data, output_scale_request_data;
+  logic input_scale_write_enable, input_scale_write_bank, input_scale_write_one;
+  logic [INPUT_PLACE_BITS-1:0] input_scale_write_address;
+  logic [SCALE_BITS-1:0] input_scale_write_data, weight_scale_write_data;
+  logic weight_scale_request_valid, weight_scale_request_ready, weight_scale_word_valid;
+  logic [ADDRESS_BITS-1:0] weight_scale_request_address;
+  logic [WEIGHT_SCALE_TAG_BITS-1:0] weight_scale_request_tag, weight_scale_word_tag;
+  logic weight_scale_write_enable, weight_scale_write_bank;
+  logic [TILE_BITS-1:0] weight_scale_write_tile;
+  logic [COLUMN_BITS-1:0] weight_scale_write_column;
+  logic operand_scale_request_valid, operand_scale_request_ready, operand_scale_word_valid, operand_scale_word_ready;
+  logic [ADDRESS_BITS-1:0] operand_scale_request_address, output_scale_request_address;
+  kiln_vector_pkg::scale_tag_t operand_scale_request_tag, operand_scale_word_tag;
+  logic output_scale_request_valid, output_scale_request_ready, output_scale_request_tag, output_scale_done, output_scale_done_tag;
+
+  kiln_scale_ports #(
+      .BLOCK_SIZE     (BLOCK_SIZE),
+      .SCALE_BYTES    (SCALE_BYTES),
+      .INPUT_TAG_BITS (INPUT_SCALE_TAG_BITS),
+      .WEIGHT_TAG_BITS(WEIGHT_SCALE_TAG_BITS),
+      .OUTSTANDING    (OUTSTANDING),
+      .MEMORY_BYTES   (MEMORY_BYTES)
+  ) scale_ports (
+      .idle       (scales_idle),
+      .fault      (scales_fault),
+      .range_fault(scales_range_fault),
+      .*
+  );
+
   // ---- Input fetch
   localparam int unsigned INPUT_BYTES = LONGEST * INPUT_CODE_BYTES;
   localparam int unsigned INPUT_BYTES_BITS = $clog2(INPUT_BYTES + 1);
   localparam int unsigned INPUT_WORDS = INPUT_BUFFER_WORDS > DEPTHWISE_BUFFER_WORDS ? INPUT_BUFFER_WORDS : DEPTHWISE_BUFFER_WORDS;
-  localparam int unsigned INPUT_TAG_BITS = 3 + (INPUT_WORDS > 1 ? $clog2(INPUT_WORDS) : 1) + 2 * LANE_BITS + INPUT_BITS;
+  localparam int unsigned INPUT_TAG_BITS = (BLOCK_SIZE > 0 ? 4 : 3) + (INPUT_WORDS > 1 ? $clog2(INPUT_WORDS) : 1) + 2 * LANE_BITS + INPUT_BITS;
   logic input_request_valid, input_request_ready, input_word_valid, input_idle, input_fault, input_range_fault;
   logic [ADDRESS_BITS-1:0] input_request_address;
   logic [INPUT_BYTES_BITS-1:0] input_request_bytes;
@@ -220,7 +314,9 @@ module kiln_systolic #(
       .ARRAY_COLUMNS         (ARRAY_COLUMNS),
       .INPUT_BITS            (INPUT_BITS),
       .INPUT_BUFFER_WORDS    (INPUT_BUFFER_WORDS),
-      .DEPTHWISE_BUFFER_WORDS(DEPTHWISE_BUFFER_WORDS)
+      .DEPTHWISE_BUFFER_WORDS(DEPTHWISE_BUFFER_WORDS),
+      .BLOCK_SIZE            (BLOCK_SIZE),
+      .SCALE_BITS            (SCALE_BITS)
   ) input_fetch (
       .clock                  (clock),
       .reset                  (unit_reset),
@@ -252,21 +348,20 @@ module kiln_systolic #(
       .stalled_previous       (input_stalled_previous),
       .stalled_bank           (input_stalled_bank),
       .bytes_read             (input_bytes_read),
-      // No block scales.
-      .command_scales         ('0),
-      .scale_request_valid    (),
-      .scale_request_ready    (1'b0),
-      .scale_request_address  (),
-      .scale_request_bytes    (),
-      .scale_request_tag      (),
-      .scale_word_valid       (1'b0),
-      .scale_word_data        ('0),
-      .scale_word_tag         ('0),
-      .scale_write_enable     (),
-      .scale_write_bank       (),
-      .scale_write_address    (),
-      .scale_write_one        (),
-      .scale_write_data       ()
+      .command_scales         (input_fetch_scales),
+      .scale_request_valid    (input_scale_request_valid),
+      .scale_request_ready    (input_scale_request_ready),
+      .scale_request_address  (input_scale_request_address),
+      .scale_request_bytes    (input_scale_request_bytes),
+      .scale_request_tag      (input_scale_request_tag),
+      .scale_word_valid       (input_scale_word_valid),
+      .scale_word_data        (input_scale_word_data),
+      .scale_word_tag         (input_scale_word_tag),
+      .scale_write_enable     (input_scale_write_enable),
+      .scale_write_bank       (input_scale_write_bank),
+      .scale_write_address    (input_scale_write_address),
+      .scale_write_one        (input_scale_write_one),
+      .scale_write_data       (input_scale_write_data)
   );
 
   kiln_read_channel #(
@@ -285,6 +380,7 @@ module kiln_systolic #(
       .request_bytes  (input_request_bytes),
       .request_tag    (input_request_tag),
       .word_valid     (input_word_valid),
+      .word_ready     (1'b1),
       .word_data      (input_word_data),
       .word_tag       (input_word_tag),
       .idle           (input_idle),
@@ -306,7 +402,7 @@ module kiln_systolic #(
   // ---- Weight fetch
   localparam int unsigned WEIGHT_BYTES = LONGEST * WEIGHT_CODE_BYTES;
   localparam int unsigned WEIGHT_BYTES_BITS = $clog2(WEIGHT_BYTES + 1);
-  localparam int unsigned WEIGHT_TAG_BITS = 4 + TILE_BITS + LANE_INDEX_BITS + LANE_BITS;
+  localparam int unsigned WEIGHT_TAG_BITS = (BLOCK_SIZE > 0 ? 5 : 4) + TILE_BITS + LANE_INDEX_BITS + LANE_BITS;
   logic weight_request_valid, weight_request_ready, weight_word_valid, weight_idle, weight_fault, weight_range_fault;
   logic [ADDRESS_BITS-1:0] weight_request_address;
   logic [WEIGHT_BYTES_BITS-1:0] weight_request_bytes;
@@ -326,7 +422,9 @@ module kiln_systolic #(
       .ARRAY_ROWS         (ARRAY_ROWS),
       .ARRAY_COLUMNS      (ARRAY_COLUMNS),
       .WEIGHT_BITS        (WEIGHT_BITS),
-      .WEIGHT_BUFFER_WORDS(WEIGHT_BUFFER_WORDS)
+      .WEIGHT_BUFFER_WORDS(WEIGHT_BUFFER_WORDS),
+      .BLOCK_SIZE         (BLOCK_SIZE),
+      .SCALE_BITS         (SCALE_BITS)
   ) weight_fetch (
       .clock                 (clock),
       .reset                 (unit_reset),
@@ -360,20 +458,19 @@ module kiln_systolic #(
       .stalled_previous      (weight_stalled_previous),
       .stalled_bank          (weight_stalled_bank),
       .bytes_read            (weight_bytes_read),
-      // No block scales.
-      .command_scales        ('0),
-      .scale_request_valid   (),
-      .scale_request_ready   (1'b0),
-      .scale_request_address (),
-      .scale_request_tag     (),
-      .scale_word_valid      (1'b0),
-      .scale_word_data       ('0),
-      .scale_word_tag        ('0),
-      .scale_write_enable    (),
-      .scale_write_bank      (),
-      .scale_write_tile      (),
-      .scale_write_column    (),
-      .scale_write_data      ()
+      .command_scales        (weight_fetch_scales),
+      .scale_request_valid   (weight_scale_request_valid),
+      .scale_request_ready   (weight_scale_request_ready),
+      .scale_request_address (weight_scale_request_address),
+      .scale_request_tag     (weight_scale_request_tag),
+      .scale_word_valid      (weight_scale_word_valid),
+      .scale_word_data       (weight_scale_word_data),
+      .scale_word_tag        (weight_scale_word_tag),
+      .scale_write_enable    (weight_scale_write_enable),
+      .scale_write_bank      (weight_scale_write_bank),
+      .scale_write_tile      (weight_scale_write_tile),
+      .scale_write_column    (weight_scale_write_column),
+      .scale_write_data      (weight_scale_write_data)
   );
 
   kiln_read_channel #(
@@ -392,6 +489,7 @@ module kiln_systolic #(
       .request_bytes  (weight_request_bytes),
       .request_tag    (weight_request_tag),
       .word_valid     (weight_word_valid),
+      .word_ready     (1'b1),
       .word_data      (weight_word_data),
       .word_tag       (weight_word_tag),
       .idle           (weight_idle),
@@ -430,6 +528,8 @@ module kiln_systolic #(
       .PSUM_FORMAT              (PSUM_FORMAT),
       .ACCUMULATION_FORMAT      (ACCUMULATION_FORMAT),
       .PRODUCT_ROUNDED          (PRODUCT_ROUNDED),
+      .BLOCK_SIZE               (BLOCK_SIZE),
+      .SCALE_FORMAT             (SCALE_FORMAT),
       .INPUT_BUFFER_WORDS       (INPUT_BUFFER_WORDS),
       .WEIGHT_BUFFER_WORDS      (WEIGHT_BUFFER_WORDS),
       .ACCUMULATION_BUFFER_WORDS(ACCUMULATION_BUFFER_WORDS),
@@ -440,17 +540,6 @@ module kiln_systolic #(
       .load_command_ready(weight_load_command_ready),
       .load_command      (weight_load_command),
       .block_done        (array_block_done),
-      // No block scales.
-      .input_scale_write_enable (1'b0),
-      .input_scale_write_bank   (1'b0),
-      .input_scale_write_address('0),
-      .input_scale_write_one    (1'b0),
-      .input_scale_write_data   ('0),
-      .weight_scale_write_enable(1'b0),
-      .weight_scale_write_bank  (1'b0),
-      .weight_scale_write_tile  ('0),
-      .weight_scale_write_column('0),
-      .weight_scale_write_data  ('0),
       .*
   );
 
@@ -538,7 +627,7 @@ module kiln_systolic #(
   logic [COUNT_BITS-1:0] parameter_read_column;
   /* verilator lint_on UNUSEDSIGNAL */
   logic [WORD_BITS-1:0] parameter_offsets, parameter_scales, parameter_biases;
-  logic vector_request_valid, vector_request_ready, vector_word_valid;
+  logic vector_request_valid, vector_request_ready, vector_word_valid, vector_word_ready, operand_word_ready;
   logic [ADDRESS_BITS-1:0] vector_request_address;
   logic [WORD_BYTES_BITS-1:0] vector_request_bytes;
   kiln_vector_pkg::operand_tag_t vector_request_tag, vector_word_tag;
@@ -607,7 +696,7 @@ module kiln_systolic #(
       .a_request_bytes  (vector_request_bytes),
       .a_request_tag    (vector_request_tag),
       .a_word_valid     (vector_word_valid),
-      .a_word_ready     (1'b1),
+      .a_word_ready     (vector_word_ready),
       .a_word_data      (vector_word_data),
       .a_word_tag       (vector_word_tag),
       .b_request_valid  (parameter_request_valid),
@@ -625,7 +714,7 @@ module kiln_systolic #(
       .request_bytes    (operand_request_bytes),
       .request_tag      (operand_request_tag),
       .word_valid       (operand_word_valid),
-      .word_ready       (),  // a channel's words are always taken
+      .word_ready       (operand_word_ready),
       .word_data        (operand_word_data),
       .word_tag         (operand_word_tag)
   );
@@ -646,6 +735,7 @@ module kiln_systolic #(
       .request_bytes  (operand_request_bytes),
       .request_tag    (operand_request_tag),
       .word_valid     (operand_word_valid),
+      .word_ready     (operand_word_ready),
       .word_data      (operand_word_data),
       .word_tag       (operand_word_tag),
       .idle           (operand_idle),
@@ -678,7 +768,9 @@ module kiln_systolic #(
       .SLOTS                    (SLOTS),
       .INPUT_FORMAT             (INPUT_FORMAT),
       .WEIGHT_FORMAT            (WEIGHT_FORMAT),
-      .ACCUMULATION_FORMAT      (ACCUMULATION_FORMAT)
+      .ACCUMULATION_FORMAT      (ACCUMULATION_FORMAT),
+      .BLOCK_SIZE               (BLOCK_SIZE),
+      .SCALE_FORMAT             (SCALE_FORMAT)
   ) vector (
       .clock                  (clock),
       .reset                  (unit_reset),
@@ -709,6 +801,7 @@ module kiln_systolic #(
       .operand_request_bytes  (vector_request_bytes),
       .operand_request_tag    (vector_request_tag),
       .operand_word_valid     (vector_word_valid),
+      .operand_word_ready     (vector_word_ready),
       .operand_word_data      (vector_word_data),
       .operand_word_tag       (vector_word_tag),
       .write_request_valid    (write_request_valid),
@@ -719,6 +812,22 @@ module kiln_systolic #(
       .write_request_tag      (write_request_tag),
       .write_done             (write_done),
       .write_done_tag         (write_done_tag),
+      .command_scales         (vector_scales),
+      .scale_request_valid    (operand_scale_request_valid),
+      .scale_request_ready    (operand_scale_request_ready),
+      .scale_request_address  (operand_scale_request_address),
+      .scale_request_tag      (operand_scale_request_tag),
+      .scale_word_valid       (operand_scale_word_valid),
+      .scale_word_ready       (operand_scale_word_ready),
+      .scale_word_data        (operand_scale_word_data),
+      .scale_word_tag         (operand_scale_word_tag),
+      .scale_write_valid      (output_scale_request_valid),
+      .scale_write_ready      (output_scale_request_ready),
+      .scale_write_address    (output_scale_request_address),
+      .scale_write_data       (output_scale_request_data),
+      .scale_write_tag        (output_scale_request_tag),
+      .scale_write_done       (output_scale_done),
+      .scale_write_done_tag   (output_scale_done_tag),
       .activity               (activity_vector)
   );
 
@@ -760,9 +869,9 @@ module kiln_systolic #(
   );
 
   // ---- What the command processor hears of the ports and the units
-  assign ports_idle = input_idle && weight_idle && operand_idle && output_idle;
-  assign port_fault = input_fault || weight_fault || operand_fault || output_fault;
-  assign range_fault = input_range_fault || weight_range_fault || operand_range_fault || output_range_fault;
+  assign ports_idle = input_idle && weight_idle && operand_idle && output_idle && scales_idle;
+  assign port_fault = input_fault || weight_fault || operand_fault || output_fault || scales_fault;
+  assign range_fault = input_range_fault || weight_range_fault || operand_range_fault || output_range_fault || scales_range_fault;
   localparam int unsigned BYTES_BITS = kiln_control_pkg::BYTES_BITS;
   assign activity_input_fetch.busy = input_busy;
   assign activity_input_fetch.stalled = {1'b0, input_stalled_bank, input_stalled_previous};

@@ -55,6 +55,8 @@ package kiln_systolic_pkg;
   localparam int COUNT_BITS = 24;
   localparam int INDEX_BITS = 16;  // an instruction's number in the program, modulo 2^16
 
+  localparam int SCALE_PORT_BYTES = 8;  // width of the ports for block scales, which move a scale a beat
+
   localparam int MAX_OPERANDS = 3;
   localparam int MAX_PASSES = 4;
   localparam int MAX_STAGES = 12;  // of a pass, and scalar ones likewise

@@ -1,6 +1,8 @@
 // Takes the operand port's words, turns their elements into fp32 numbers, joins the places of a window, and keeps the operands of each
 // word until the lanes take it.
 //   time       what came in cycle t is at the read side from t + 2 on; `complete` says in t that word `complete_place` has all it reads
+//   scales     (BLOCK_SIZE > 0) a word of an operand with block scales is taken with the last of its scales, in whatever order the two ports bring
+//              them; a scale that is not its word's last is taken at once
 //   read       asynchronous: the outputs are those of the word at `read_place`
 //   nothing    the window of the word at nothing_place has no place in the image (pulse, kiln_operand_fetch)
 // A window's places are joined in the order in which they come; the average's factor is 1 / n of the places that came, where the
@@ -10,6 +12,9 @@ module kiln_operand_buffer #(
     parameter int unsigned WORDS = 32,  // room for as many words
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
+    parameter int unsigned BLOCK_SIZE = 0,  // elements that share a scale; 0: no block scales
+    parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
+    localparam int SCALE_BITS = kiln_format_pkg::bits(SCALE_FORMAT),
     localparam int unsigned OPERANDS = kiln_systolic_pkg::MAX_OPERANDS,
     localparam int unsigned PLACE_BITS = kiln_vector_pkg::PLACE_BITS
 ) (
@@ -17,8 +22,13 @@ module kiln_operand_buffer #(
     input  logic reset,
     input  kiln_systolic_pkg::vector_command_t command,
     input  logic in_valid,
+    output logic in_ready,
     input  logic [LANES*32-1:0] in_data,
     input  kiln_vector_pkg::operand_tag_t in_tag,
+    input  logic scale_valid,
+    output logic scale_ready,
+    input  logic [SCALE_BITS-1:0] scale_code,
+    input  kiln_vector_pkg::scale_tag_t scale_tag,
     input  logic nothing,
     input  logic [PLACE_BITS-1:0] nothing_place,
     output logic complete,
@@ -33,7 +43,9 @@ module kiln_operand_buffer #(
   localparam logic [1:0] WEIGHT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(WEIGHT_FORMAT));
   localparam int unsigned INDEX_BITS = WORDS > 1 ? $clog2(WORDS) : 1;
 
-  assign complete       = in_valid && in_tag.last_of_word;
+  logic take;  // a word comes in
+  assign take           = in_valid && in_ready;
+  assign complete       = take && in_tag.last_of_word;
   assign complete_place = in_tag.place;
 
   // ---- First cycle: numbers.
@@ -57,6 +69,44 @@ module kiln_operand_buffer #(
     dense = in_tag.access == kiln_systolic_pkg::ACCESS_DENSE;
   end
 
+  // The factor of each lane.
+  logic [LANES*32-1:0] factors_of_lanes;
+  if (BLOCK_SIZE == 0) begin : g_no_scales
+    assign in_ready         = 1'b1;
+    assign scale_ready      = 1'b1;
+    assign factors_of_lanes = {LANES{scale}};
+    wire unused_scales = &{1'b0, scale_valid, scale_code, scale_tag};
+  end else begin : g_scales
+    localparam int unsigned SCALES = kiln_vector_pkg::scales_of_word(BLOCK_SIZE, LANES);
+    logic scaled, last;
+    logic [SCALES*SCALE_BITS-1:0] codes;
+    assign scaled      = command.header.operand_blocks[in_tag.operand];
+    assign last        = scale_valid && scale_tag.last;
+    assign in_ready    = !scaled || last;
+    assign scale_ready = !scale_tag.last || (in_valid && scaled);
+    for (genvar i = 0; i < SCALES; i++) begin : g_scale
+      logic here;
+      logic [SCALE_BITS-1:0] kept;
+      logic [31:0] block_scale, factor;
+      assign here = scale_tag.block == kiln_vector_pkg::LANE_BITS'(i);
+      always_ff @(posedge clock) if (scale_valid && here) kept <= scale_code;
+      assign codes[i*SCALE_BITS+:SCALE_BITS] = here ? scale_code : kept;
+      kiln_decode_to_fp32 #(
+          .FORMAT(SCALE_FORMAT)
+      ) decode (
+          .code (codes[i*SCALE_BITS+:SCALE_BITS]),
+          .value(block_scale)
+      );
+      always_comb begin
+        factor = scale;
+        if (take && scaled) factor = kiln_fp32_pkg::multiply(scale, block_scale);
+      end
+      for (genvar lane = i * BLOCK_SIZE; lane < (SCALES == 1 ? LANES : (i + 1) * BLOCK_SIZE); lane++) begin : g_lane
+        assign factors_of_lanes[lane*32+:32] = factor;
+      end
+    end
+  end
+
   // The bytes of an element begin at `lane` times its size.
   logic [WORD-1:0] decoded, numbers;
   logic [1:0] shift;
@@ -72,11 +122,11 @@ module kiln_operand_buffer #(
         .INPUT_FORMAT (INPUT_FORMAT),
         .WEIGHT_FORMAT(WEIGHT_FORMAT)
     ) decoder (
-        .enable(in_valid && (dense || lane == 0)),
+        .enable(take && (dense || lane == 0)),
         .element,
         .bits,
         .zero_point,
-        .scale,
+        .scale(factors_of_lanes[lane*32+:32]),
         .value(decoded[lane*32+:32])
     );
   end
@@ -85,8 +135,8 @@ module kiln_operand_buffer #(
   kiln_vector_pkg::operand_tag_t tag;
   always_ff @(posedge clock) begin
     if (reset) valid <= 1'b0;
-    else valid <= in_valid;
-    if (in_valid) begin
+    else valid <= take;
+    if (take) begin
       tag     <= in_tag;
       numbers <= dense ? decoded : {LANES{decoded[31:0]}};
     end

@@ -8,6 +8,9 @@
 //   requests     operand 0, 1, 2; of a window place by place, row-major, those outside the image left out; of a strided stream element by
 //                element; tag as in kiln_vector_pkg::operand_tag_t. A port that is not ready makes the slot longer.
 //   nothing      a window has no place in the image: pulse, with nothing_last when the word reads nothing behind it
+//   scales       (BLOCK_SIZE > 0) of an operand that has them: with each request the one for its first block's scale, on a port of its own, then one
+//                a cycle for the others; the next request waits for both. A request waits for the port that takes its scale. A scale lies in one beat
+//   slot_beats   at slot_end: the output's beats in the slot, block scales included
 // A window with a dilation of 1 begins at its first place inside the image; with another one, what lies outside before that place
 // takes a cycle a place.
 module kiln_operand_fetch #(
@@ -16,6 +19,8 @@ module kiln_operand_fetch #(
     parameter int unsigned OUTPUT_PORT_BYTES = 16,
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
+    parameter int unsigned BLOCK_SIZE = 0,  // elements that share a scale; 0: no block scales
+    parameter int unsigned SCALE_BYTES = 1,
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,
     localparam int unsigned BYTES_BITS = $clog2(LANES * 4 + 1),
     localparam int unsigned COUNT_LANE_BITS = $clog2(LANES + 1)
@@ -23,6 +28,7 @@ module kiln_operand_fetch #(
     input  logic clock,
     input  logic reset,
     input  kiln_systolic_pkg::vector_command_t command,
+    input  kiln_systolic_pkg::vector_scales_t command_scales,
     input  logic working,
     input  logic room,
     input  logic [kiln_vector_pkg::PLACE_BITS-1:0] place,  // in the queue, of a word whose slot begins
@@ -38,9 +44,15 @@ module kiln_operand_fetch #(
     input  logic signed [31:0] window_x,
     input  logic [ADDRESS_BITS-1:0] window_row_offset,
     input  logic [ADDRESS_BITS-1:0] window_column_offset,
+    input  logic [ADDRESS_BITS-1:0] operand0_scale_address,  // of the word's first scale
+    input  logic [ADDRESS_BITS-1:0] operand1_scale_address,
+    input  logic [ADDRESS_BITS-1:0] operand2_scale_address,
+    input  logic [ADDRESS_BITS-1:0] window_scale_row_offset,
+    input  logic [ADDRESS_BITS-1:0] window_scale_column_offset,
     output logic slot_begin,
     output logic slot_end,
     output logic [31:0] slot_cycles,
+    output logic [15:0] slot_beats,
     output logic nothing,
     output logic nothing_last,
     output logic [kiln_vector_pkg::PLACE_BITS-1:0] nothing_place,
@@ -48,7 +60,11 @@ module kiln_operand_fetch #(
     input  logic request_ready,
     output logic [ADDRESS_BITS-1:0] request_address,
     output logic [BYTES_BITS-1:0] request_bytes,
-    output kiln_vector_pkg::operand_tag_t request_tag
+    output kiln_vector_pkg::operand_tag_t request_tag,
+    output logic scale_request_valid,
+    input  logic scale_request_ready,
+    output logic [ADDRESS_BITS-1:0] scale_request_address,
+    output kiln_vector_pkg::scale_tag_t scale_request_tag
 );
   localparam int unsigned READ_OFFSET = $clog2(OPERAND_PORT_BYTES);
   localparam int unsigned WRITE_OFFSET = $clog2(OUTPUT_PORT_BYTES);
@@ -86,7 +102,7 @@ module kiln_operand_fetch #(
   assign operand_begins_now = !begun || operand_begins;
   assign operand            = reads_now[0] ? 2'd0 : reads_now[1] ? 2'd1 : 2'd2;
   assign others             = reads_now & (reads_now - 1'b1);
-  assign reading            = begun && read_beats != '0;
+  assign reading            = begun && (read_beats != '0 || scales_left);
 
   logic [2:0] element;
   logic [1:0] access, shift;
@@ -163,7 +179,7 @@ module kiln_operand_fetch #(
   assign last_place      = !windowed || (!more_x && !more_y);
   assign last_of_operand = last_lane && last_place;
 
-  assign request_valid   = asks && !outside && !none;
+  assign request_valid   = asks && !outside && !none && scale_taken;
   assign request_address = address_now;
   assign request_bytes   = (access == kiln_systolic_pkg::ACCESS_DENSE ? BYTES_BITS'(lanes) : BYTES_BITS'(1)) << shift;
   always_comb begin
@@ -186,7 +202,7 @@ module kiln_operand_fetch #(
   always_comb begin
     reads_next      = reads_now;
     read_beats_next = '0;
-    if (reading) read_beats_next = read_beats - 1'b1;
+    if (reading && read_beats != '0) read_beats_next = read_beats - 1'b1;
     if (taken) read_beats_next = beats_behind;
     if ((taken && last_of_operand) || nothing) reads_next = others;
   end
@@ -246,6 +262,93 @@ module kiln_operand_fetch #(
   assign next_row_address = row_address_now + (y_now < 0 ? command.window.tap_row_stride : '0) +
       (x_now < 0 ? command.window.tap_column_stride : '0);
 
+  // ---- Block scales: walked as the places of a window are.
+  localparam int unsigned SCALES = kiln_vector_pkg::scales_of_word(BLOCK_SIZE, LANES);
+  logic scale_taken, scales_left, scales_left_next;  // that of a request; others of the last request are to come
+  if (BLOCK_SIZE == 0) begin : g_no_scales
+    assign scale_taken           = 1'b1;
+    assign scales_left           = 1'b0;
+    assign scales_left_next      = 1'b0;
+    assign scale_request_valid   = 1'b0;
+    assign scale_request_address = '0;
+    assign scale_request_tag     = '0;
+    wire unused_scales = &{1'b0, command_scales, operand0_scale_address, operand1_scale_address, operand2_scale_address,
+                           window_scale_row_offset, window_scale_column_offset, scale_request_ready};
+  end else begin : g_scales
+    logic scaled, first_asks, first_sent;
+    logic [ADDRESS_BITS-1:0] first, row, row_now, place_at, place_at_now, next_row;
+    assign scaled     = command.header.operand_blocks[operand];
+    assign first_asks = asks && !outside && !none && scaled && !first_sent;
+    assign scale_taken = !scaled || first_sent || scale_request_ready;
+    always_comb begin
+      first = operand == 2'd0 ? operand0_scale_address : operand == 2'd1 ? operand1_scale_address : operand2_scale_address;
+      row_now      = row;
+      place_at_now = place_at;
+      if (operand_begins_now) begin
+        row_now = first;
+        if (windowed && !clamp_y) row_now = row_now + window_scale_row_offset;
+        if (windowed && !clamp_x) row_now = row_now + window_scale_column_offset;
+        place_at_now = row_now;
+      end
+      next_row = row_now + (y_now < 0 ? command_scales.operand0.tap_row_stride : '0) +
+          (x_now < 0 ? command_scales.operand0.tap_column_stride : '0);
+    end
+    always_ff @(posedge clock) begin
+      if (reset) first_sent <= 1'b0;
+      else first_sent <= (first_sent || (first_asks && scale_request_ready)) && !taken;
+      if (running && asks && outside) begin
+        row      <= next_row;
+        place_at <= next_row;
+      end else if (running && taken) begin
+        row      <= row_now;
+        place_at <= place_at_now;
+        if (last_lane && more_x) begin
+          place_at <= place_at_now + command_scales.operand0.tap_column_stride;
+        end else if (last_lane) begin
+          row      <= row_now + command_scales.operand0.tap_row_stride;
+          place_at <= row_now + command_scales.operand0.tap_row_stride;
+        end
+      end
+    end
+    if (SCALES == 1) begin : g_one
+      assign scales_left           = 1'b0;
+      assign scales_left_next      = 1'b0;
+      assign scale_request_valid   = first_asks;
+      assign scale_request_address = place_at_now;
+      assign scale_request_tag     = {kiln_vector_pkg::LANE_BITS'(0), 1'b1};
+    end else begin : g_several
+      // The word's further scales, a cycle each.
+      logic [kiln_vector_pkg::LANE_BITS-1:0] blocks, block, block_next;
+      logic [ADDRESS_BITS-1:0] next;
+      assign blocks = kiln_vector_pkg::LANE_BITS'(further_scales) + 1'b1;
+      always_comb begin
+        block_next       = block;
+        scales_left_next = scales_left;
+        if (scales_left && scale_request_ready) begin
+          block_next       = block + 1'b1;
+          scales_left_next = block_next != blocks;
+        end
+        if (taken && scaled) begin
+          block_next       = kiln_vector_pkg::LANE_BITS'(1);
+          scales_left_next = blocks != kiln_vector_pkg::LANE_BITS'(1);
+        end
+      end
+      always_ff @(posedge clock) begin
+        if (reset) scales_left <= 1'b0;
+        else scales_left <= scales_left_next;
+        block <= block_next;
+        if (taken) next <= place_at_now + ADDRESS_BITS'(SCALE_BYTES);
+        else if (scales_left && scale_request_ready) next <= next + ADDRESS_BITS'(SCALE_BYTES);
+      end
+      assign scale_request_valid   = scales_left || first_asks;
+      assign scale_request_address = scales_left ? next : place_at_now;
+      assign scale_request_tag     = {
+        scales_left ? block : kiln_vector_pkg::LANE_BITS'(0),
+        scales_left ? block + 1'b1 == blocks : blocks == kiln_vector_pkg::LANE_BITS'(1)
+      };
+    end
+  end
+
   // ---- The output's beats, counted as the writer will have them, `depth` cycles later.
   logic writes_left, writes_now, writes_next, writing;
   logic [COUNT_LANE_BITS-1:0] write_lane, write_lane_now;
@@ -253,6 +356,14 @@ module kiln_operand_fetch #(
   logic [WRITE_SPAN-1:0] write_beats, write_beats_next;
   logic [BYTES_BITS-1:0] write_bytes;
   logic [1:0] target_shift;
+  logic [WRITE_SPAN-1:0] further_scales;  // of a word, behind the first
+  always_comb begin
+    further_scales = '0;
+    for (int i = 1; i < SCALES; i++) begin
+      if (32'(lanes) > 32'(i * BLOCK_SIZE)) further_scales = WRITE_SPAN'(i);
+    end
+  end
+  wire unused_further = &{1'b0, further_scales};
   assign target_shift      = kiln_vector_pkg::element_shift(command.target.element, VECTOR_SHIFT, INPUT_SHIFT, WEIGHT_SHIFT);
   assign writes_now        = begun ? writes_left : to_memory;
   assign write_lane_now    = begun ? write_lane : '0;
@@ -266,6 +377,7 @@ module kiln_operand_fetch #(
       write_beats_next = write_beats - 1'b1;
     end else if (writes_now) begin
       write_beats_next = further_writes(write_address_now[WRITE_OFFSET-1:0], write_bytes);
+      if (SCALES > 1 && command.header.output_blocks && write_beats_next < further_scales) write_beats_next = further_scales;
       writes_next = command.target.access == kiln_systolic_pkg::ACCESS_STRIDED && write_lane_now + 1'b1 != lanes;
     end
   end
@@ -282,9 +394,16 @@ module kiln_operand_fetch #(
   logic beats_end, waiting;  // waiting: in the gap
   logic [15:0] gap_left;
   logic [31:0] cycles;
-  assign beats_end   = running && reads_next == '0 && read_beats_next == '0 && !writes_next && write_beats_next == '0;
+  assign beats_end   = running && reads_next == '0 && read_beats_next == '0 && !scales_left_next && !writes_next && write_beats_next == '0;
   assign slot_end    = waiting ? gap_left == 16'd1 : beats_end && gap == '0;
   assign slot_cycles = begun ? cycles : 32'd1;
+  if (BLOCK_SIZE == 0) begin : g_no_beats
+    assign slot_beats = '0;
+  end else begin : g_beats
+    logic [15:0] beats;
+    assign slot_beats = (begun ? beats : '0) + 16'(writing || writes_now);
+    always_ff @(posedge clock) if (running) beats <= slot_beats;
+  end
   always_ff @(posedge clock) begin
     if (reset) begin
       begun   <= 1'b0;

@@ -1,13 +1,16 @@
 // A value on its way to memory. Integers: clamp(rne(value * inverse_scale) + zero_point, low, high), NaN counts as 0; codes of the array's
 // formats: the code of value * inverse_scale; fp32: the number, a NaN as 0x7fc00000.
+//   in_block  the element is one of a block with a scale, `inverse_scale` the scale's: its code saturates, whatever the format does else
 //   time      combinational
 //   enable    0: the result is nobody's business
-//   C++ twin  kiln::systolic::StoreValue (targets/systolic/arithmetic.h)
+//   C++ twin  kiln::systolic::StoreValue (targets/systolic/arithmetic.h), kiln::BlockCodec::ElementCode (numerics/microscaling.h)
 module kiln_quantiser #(
     parameter kiln_format_pkg::format_t INPUT_FORMAT  = kiln_named_formats_pkg::INT8,
-    parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8
+    parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
+    parameter bit BLOCKS = 1'b0  // there are such blocks
 ) (
     input  logic               enable,
+    input  logic               in_block,
     input  logic        [ 2:0] element,        // kiln_systolic_pkg::element_t
     input  logic        [31:0] value,          // fp32
     input  logic        [31:0] inverse_scale,  // fp32
@@ -18,6 +21,7 @@ module kiln_quantiser #(
 );
   localparam int unsigned INPUT_BITS = kiln_format_pkg::bits(INPUT_FORMAT);
   localparam int unsigned WEIGHT_BITS = kiln_format_pkg::bits(WEIGHT_FORMAT);
+  wire unused_in_block = in_block;
   logic is_code;
   logic [31:0] scaled;
   logic [INPUT_BITS-1:0] input_code;
@@ -35,13 +39,28 @@ module kiln_quantiser #(
     end
     assign weight_code = input_code;
   end else begin : g_formats
+    localparam kiln_format_pkg::format_t SATURATING = kiln_format_pkg::saturating(INPUT_FORMAT);
+    logic [INPUT_BITS-1:0] plain_code;
     kiln_encode_from_fp32 #(
         .FORMAT(INPUT_FORMAT)
     ) encode_input (
         .value(scaled),
         .random('0),
-        .code(input_code)
+        .code(plain_code)
     );
+    if (BLOCKS && SATURATING != INPUT_FORMAT) begin : g_saturating
+      logic [INPUT_BITS-1:0] saturated_code;
+      kiln_encode_from_fp32 #(
+          .FORMAT(SATURATING)
+      ) encode_saturating (
+          .value(scaled),
+          .random('0),
+          .code(saturated_code)
+      );
+      assign input_code = in_block ? saturated_code : plain_code;
+    end else begin : g_plain
+      assign input_code = plain_code;
+    end
     kiln_encode_from_fp32 #(
         .FORMAT(WEIGHT_FORMAT)
     ) encode_weight (

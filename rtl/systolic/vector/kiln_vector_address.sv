@@ -8,8 +8,14 @@
 //
 // Drains: the walk over a block yields where the next ones begin. The end of its first row of pixels is where the tile to the right
 // begins, the end of its last row where the tile below does, the end of its last column tile where the next block does; `keep_*` say
-// which of those the order of work will ask for (at the step that ends the row, column tile, block in question).
-module kiln_vector_address (
+// which of those the order of work will ask for (at the step that ends the row, column tile, block in question). Where the column
+// tiles of a scale block leave together, pixel by pixel (BLOCKS, `together`), the last of them at the first pixel yields where the next
+// ones begin (keep_column).
+//
+// The walk along the scales of a stream's blocks is the same, but for the words behind which the scale stays (same_scale).
+module kiln_vector_address #(
+    parameter bit BLOCKS = 1'b0
+) (
     input  logic                                                clock,
     input  kiln_systolic_pkg::stream_t                          command_stream,
     input  logic                                                windowed,    // outer loops 1 and 2 belong to the window
@@ -20,12 +26,17 @@ module kiln_vector_address (
     input  logic                                                keep_tile,
     input  logic                                                keep_row,
     input  logic                                                keep_block,
+    // BLOCKS only.
+    input  logic                                                together,
+    input  logic                                                keep_column,
+    input  logic                                                same_scale,
     output logic                       [kiln_systolic_pkg::ADDRESS_BITS-1:0] address
 );
   localparam int unsigned BITS = kiln_systolic_pkg::ADDRESS_BITS;
 
-  // The word; where the turns of the outer loops began (drain: loop 0: the batch, 2: the column tile, 3: the row of pixels); where those
-  // of the group's first row did (drain: 1: the tile row below, 2: the tile to the right, 3: the next block).
+  // The word; where the turns of the outer loops began (drain: loop 0: the batch, 1: the pixel, if together; 2: the column tile, 3: the row
+  // of pixels); where those of the group's first row did (drain: 0: the next column tiles, if together; 1: the tile row below, 2: the tile to
+  // the right, 3: the next block).
   logic [BITS-1:0] word, loop0, loop1, loop2, loop3, mark0, mark1, mark2, mark3;
   logic [BITS-1:0] word_now, loop0_now, loop1_now, loop2_now, loop3_now, mark0_now, mark1_now, mark2_now, mark3_now;
   logic [BITS-1:0] word_next, loop0_next, loop1_next, loop2_next, loop3_next, mark0_next, mark1_next, mark2_next, mark3_next;
@@ -41,6 +52,13 @@ module kiln_vector_address (
   assign mark3_now = fresh ? command_stream.base : mark3;
   assign address   = word_now;
 
+  logic joined;
+  logic [BITS-1:0] word_stride, pixel_now;
+  assign joined      = BLOCKS && together;
+  assign word_stride = BLOCKS && same_scale ? '0 : command_stream.word_stride;
+  assign pixel_now   = joined ? loop1_now : word_now;
+  wire unused_blocks = &{1'b0, together, keep_column, same_scale};
+
   always_comb begin
     word_next  = word_now;
     loop0_next = loop0_now;
@@ -52,11 +70,12 @@ module kiln_vector_address (
     mark2_next = mark2_now;
     mark3_next = mark3_now;
     if (step) begin
-      if (keep_tile) mark2_next = word_now + command_stream.outer_stride2;
+      if (BLOCKS && keep_column) mark0_next = word_now + word_stride;
+      if (keep_tile) mark2_next = pixel_now + command_stream.outer_stride2;
       if (keep_row) mark1_next = loop3_now + command_stream.outer_stride1;
-      if (keep_block) mark3_next = loop2_now + command_stream.word_stride;
+      if (keep_block) mark3_next = joined ? mark0_next : loop2_now + word_stride;
       case (kind)
-        kiln_vector_pkg::STEP_WORD: word_next = word_now + command_stream.word_stride;
+        kiln_vector_pkg::STEP_WORD: word_next = word_now + word_stride;
         kiln_vector_pkg::STEP_ROW, kiln_vector_pkg::STEP_GROUP: begin
           case (level)
             2'd0: word_next = loop0_now + command_stream.outer_stride0;
@@ -82,15 +101,20 @@ module kiln_vector_address (
           loop2_next = mark2_now;
           loop3_next = mark3_now;
         end
-        kiln_vector_pkg::STEP_PIXEL: word_next = word_now + command_stream.outer_stride2;
+        kiln_vector_pkg::STEP_PIXEL: begin
+          word_next = pixel_now + command_stream.outer_stride2;
+          if (BLOCKS) loop1_next = word_next;
+        end
         kiln_vector_pkg::STEP_PIXEL_ROW: begin
           word_next  = loop3_now + command_stream.outer_stride1;
           loop3_next = word_next;
+          if (BLOCKS) loop1_next = word_next;
         end
         kiln_vector_pkg::STEP_COLUMN: begin
-          word_next  = loop2_now + command_stream.word_stride;
+          word_next  = joined ? mark0_next : loop2_now + word_stride;
           loop2_next = word_next;
           loop3_next = word_next;
+          if (BLOCKS) loop1_next = word_next;
         end
         default: begin
           case (level)
@@ -104,6 +128,7 @@ module kiln_vector_address (
           endcase
           loop2_next = word_next;
           loop3_next = word_next;
+          if (BLOCKS) loop1_next = word_next;
         end
       endcase
     end

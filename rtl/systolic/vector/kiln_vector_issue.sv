@@ -6,8 +6,15 @@
 //   complete     the operands of the word at complete_place are on their way into the operand buffer (usable two cycles later)
 //   issue        a word enters the lanes in this cycle: in the cycle of its slot_begin when it reads nothing and none is before it
 //   word_end     the last cycle of the time that the word that is in its turn has had; issue_last_of_block says whether it was its block's last
+//
+// Where words leave block by block (BLOCKS), the output of a block begins `depth` cycles behind the entry of its last word, when the
+// block before has been written. The end of a block of the instruction waits for that, less `depth`, so that none is under way when
+// the next one begins. Time is here counted in cycles in which the lanes advance.
+//   slot_beats       at slot_end: of the output, in the slot
+//   issue_gathered   the issued word leaves in a block, issue_last_gathered: as the last of it
 module kiln_vector_issue #(
     parameter int unsigned WORDS = 32,  // words in the queue
+    parameter bit BLOCKS = 1'b0,
     localparam int unsigned PLACE_BITS = kiln_vector_pkg::PLACE_BITS
 ) (
     input  logic clock,
@@ -20,6 +27,9 @@ module kiln_vector_issue #(
     input  logic slot_reads,
     input  logic slot_end,
     input  logic [31:0] slot_cycles,
+    input  logic [15:0] slot_beats,
+    input  logic issue_gathered,
+    input  logic issue_last_gathered,
     input  logic complete,
     input  logic [PLACE_BITS-1:0] complete_place,
     input  logic nothing,  // likewise: the word at nothing_place reads nothing after all
@@ -70,11 +80,11 @@ module kiln_vector_issue #(
   logic free, length_known, last_of_block, last_of_block_now, lengths_valid, unused_ready;
   logic [31:0] since, since_now, length, lengths_data;
   assign issue             = free && advance && (present ? ready[head] : slot_begin && !slot_reads);
-  assign since_now         = issue ? 32'd1 : since + 1'b1;
+  assign since_now         = issue ? 32'd1 : BLOCKS && !advance ? since : since + 1'b1;
   assign last_of_block_now = issue ? issue_word.last_of_block : last_of_block;
   assign length_known      = lengths_valid || slot_end;
   assign length            = lengths_valid ? lengths_data : slot_cycles;
-  assign word_end          = (issue || !free) && length_known && since_now >= length;
+  assign word_end          = (issue || !free) && length_known && since_now >= length && (!last_of_block_now || since_now >= owed_behind);
   assign block_end         = word_end && last_of_block_now;
 
   always_ff @(posedge clock) begin
@@ -82,6 +92,51 @@ module kiln_vector_issue #(
     else if (issue || !free) free <= word_end;
     if (issue || !free) since <= since_now;
     if (issue) last_of_block <= issue_word.last_of_block;
+  end
+
+  // ---- The output that words in blocks still want, as if `depth` were 0.
+  logic [31:0] owed_behind;  // cycles from the entry of the word in turn, once its length is known
+  if (!BLOCKS) begin : g_no_blocks
+    assign owed_behind = '0;
+    wire unused_blocks = &{1'b0, slot_beats, issue_gathered, issue_last_gathered};
+  end else begin : g_blocks
+    logic gathered, last_gathered, gathered_now, last_gathered_now, beats_valid, unused_beats_ready;
+    logic [15:0] beats, beats_data;  // of the word in turn
+    logic [31:0] owed, block_beats;  // from the beginning of a turn on; of the block's words before
+    logic [$clog2(WORDS+3)-1:0] unused_beats_count;
+    assign gathered_now      = issue ? issue_gathered : gathered;
+    assign last_gathered_now = issue ? issue_last_gathered : last_gathered;
+    assign beats             = beats_valid ? beats_data : slot_beats;
+    assign owed_behind       = owed + (gathered_now && last_gathered_now ? block_beats + 32'(beats) : '0);
+    kiln_fifo #(
+        .WIDTH(16),
+        .DEPTH(WORDS + 2)
+    ) slots (
+        .clock,
+        .reset,
+        .in_valid(slot_end && !(word_end && !lengths_valid)),
+        .in_ready(unused_beats_ready),
+        .in_data(slot_beats),
+        .out_valid(beats_valid),
+        .out_ready(word_end),
+        .out_data(beats_data),
+        .count(unused_beats_count)
+    );
+    always_ff @(posedge clock) begin
+      if (issue) begin
+        gathered      <= issue_gathered;
+        last_gathered <= issue_last_gathered;
+      end
+      if (reset) begin
+        owed        <= '0;
+        block_beats <= '0;
+      end else if (word_end) begin
+        owed <= owed_behind > since_now ? owed_behind - since_now : '0;
+        if (gathered_now) block_beats <= last_gathered_now ? '0 : block_beats + 32'(beats);
+      end else if (free && !issue && advance && owed != '0) begin
+        owed <= owed - 1'b1;
+      end
+    end
   end
 
   // Lengths of slots that have ended, of words whose turn has not: one more than the words in the queue.

@@ -23,7 +23,7 @@ package kiln_vector_pkg;
   // From a word to the next: how the walkers of addresses step. In vector instructions words follow each other in a row (an innermost
   // axis), rows in a group, groups; all passes go over a group before the next one. In drains pixels follow each other in a row of
   // pixels, rows of pixels in a column tile, column tiles in a block, blocks.
-  localparam logic [2:0] STEP_WORD = 3'd0;
+  localparam logic [2:0] STEP_WORD = 3'd0;  // in drains: the pixel's next column tile, where those of a scale block leave together
   localparam logic [2:0] STEP_ROW = 3'd1;  // `level`: the outer loop that counts on
   localparam logic [2:0] STEP_GROUP = 3'd2;  // likewise; the next row begins a group
   localparam logic [2:0] STEP_PASS = 3'd3;  // back to the first row of the group
@@ -69,6 +69,13 @@ package kiln_vector_pkg;
   } operand_tag_t;
   localparam int OPERAND_TAG_BITS = PLACE_BITS + LANE_BITS + 7;
 
+  // A request for a block scale: which of the word's blocks it is for.
+  typedef struct packed {
+    logic [LANE_BITS-1:0] block;
+    logic last;  // of the word
+  } scale_tag_t;
+  localparam int SCALE_TAG_BITS = LANE_BITS + 1;
+
   // A word between the sequencer and the lanes.
   typedef struct packed {
     logic [1:0] pass;
@@ -109,6 +116,22 @@ package kiln_vector_pkg;
     logic [31:0] high;
   } target_t;
   localparam int TARGET_BITS = 5 + ADDRESS_BITS + 4 * 32;
+
+  // What a word has beside word_t where the output may have block scales.
+  typedef struct packed {
+    logic gathered;  // goes to memory in a block
+    logic last;  // of its block
+    logic [ADDRESS_BITS-1:0] scale_target;
+  } mark_t;
+  localparam int MARK_BITS = 2 + ADDRESS_BITS;
+
+  // Words of `lanes` lanes that share a scale, and scales of a word: one of the two is 1. Without block scales both are.
+  function automatic int words_of_block(input int block_size, input int lanes);
+    words_of_block = block_size > lanes ? block_size / lanes : 1;
+  endfunction
+  function automatic int scales_of_word(input int block_size, input int lanes);
+    scales_of_word = block_size > 0 && lanes > block_size ? lanes / block_size : 1;
+  endfunction
 
   // log2 of the bytes of a code of so many bits.
   function automatic logic [1:0] code_shift(input int bits);

@@ -2,6 +2,8 @@
 //
 //   vector instruction   for group of rows, for pass, for row of the group, for word of the row
 //   drain of a block     for column tile, for row of pixels, for pixel
+//                        of an output whose scale blocks span column tiles: for those of a scale block, for row of pixels, for pixel,
+//                        for column tile
 //   blocks               for batch; for tile, for block or for block, for tile, as the instruction's order says
 //
 //   time      the outputs of a word are functions of registers and the command, in the cycle after the step to it, and of an instruction's
@@ -11,6 +13,8 @@
 module kiln_vector_sequencer #(
     parameter int unsigned LANES = 4,
     parameter int unsigned ACCUMULATION_ADDRESS_BITS = 10,
+    parameter int unsigned BLOCK_SIZE = 0,  // elements that share a scale; 0: no block scales
+    parameter int unsigned SCALE_BYTES = 1,
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,
     localparam int unsigned COUNT_BITS = kiln_systolic_pkg::COUNT_BITS,
     localparam int unsigned LANE_BITS = $clog2(LANES + 1)  // of a number of lanes
@@ -18,6 +22,7 @@ module kiln_vector_sequencer #(
     input  logic clock,
     input  logic reset,
     input  kiln_systolic_pkg::vector_command_t command,
+    input  kiln_systolic_pkg::vector_scales_t command_scales,  // BLOCK_SIZE > 0
     input  logic step,
     // Of the current word.
     output logic [1:0] word_pass,
@@ -41,6 +46,14 @@ module kiln_vector_sequencer #(
     output logic signed [31:0] window_x,
     output logic [ADDRESS_BITS-1:0] window_row_offset,
     output logic [ADDRESS_BITS-1:0] window_column_offset,
+    // Of the current word's block scales (BLOCK_SIZE > 0): addresses of the first, and whether the word is the last of its scale's.
+    output logic [ADDRESS_BITS-1:0] operand0_scale_address,
+    output logic [ADDRESS_BITS-1:0] operand1_scale_address,
+    output logic [ADDRESS_BITS-1:0] operand2_scale_address,
+    output logic [ADDRESS_BITS-1:0] target_scale_address,
+    output logic [ADDRESS_BITS-1:0] window_scale_row_offset,
+    output logic [ADDRESS_BITS-1:0] window_scale_column_offset,
+    output logic word_last_of_scale,
     // Of the current block of a drain.
     output logic block_takes_parameters,
     output logic block_releases_parameters
@@ -73,10 +86,20 @@ module kiln_vector_sequencer #(
   assign ends_group = last_row || 16'(row) + 1'b1 == command.loops.rows_in_flight;
   assign row_level = !last3 ? 2'd3 : !last2 ? 2'd2 : !last1 ? 2'd1 : 2'd0;
 
+  // ---- Words that share scales. `phase` counts the words of a scale, along the row (drain: along the column tiles of the instruction).
+  localparam bit BLOCKS = BLOCK_SIZE > 0;
+  localparam int unsigned SHARING = kiln_vector_pkg::words_of_block(BLOCK_SIZE, LANES);
+  localparam int unsigned SCALES = kiln_vector_pkg::scales_of_word(BLOCK_SIZE, LANES);
+  logic together, last_of_phase, last_together;  // drain: column tiles leave together
+  assign together           = SHARING > 1 && drain && command.header.output_blocks;
+  assign last_together      = !together || last_of_phase || last_column;
+  assign word_last_of_scale = last_of_phase || (drain ? last_column : last_word);
+
   // ---- Pixels, column tiles and blocks of a drain.
   logic [COUNT_BITS-1:0] pixel_y, pixel_x, column;
   logic [COUNT_BITS-1:0] tile_y, tile_x, block, batch;
-  logic [ACCUMULATION_ADDRESS_BITS-1:0] accumulator, accumulator_row, accumulator_column;
+  logic [ACCUMULATION_ADDRESS_BITS-1:0] accumulator, accumulator_pixel, accumulator_row, accumulator_column;
+  logic [COUNT_BITS-1:0] first_column_together;  // of those that leave together
   logic last_batch, last_tile_y, last_tile_x, last_block, last_pixel_y, last_pixel_x, last_column, last_tile;
   logic [1:0] block_level;
   logic weight_outer, one_block;
@@ -148,7 +171,7 @@ module kiln_vector_sequencer #(
     level = row_level;
     if (drain) begin
       level = block_level;
-      kind  = !last_pixel_x ? kiln_vector_pkg::STEP_PIXEL : !last_pixel_y ? kiln_vector_pkg::STEP_PIXEL_ROW :
+      kind  = !last_together ? kiln_vector_pkg::STEP_WORD : !last_pixel_x ? kiln_vector_pkg::STEP_PIXEL : !last_pixel_y ? kiln_vector_pkg::STEP_PIXEL_ROW :
           !last_column ? kiln_vector_pkg::STEP_COLUMN : kiln_vector_pkg::STEP_BLOCK;
     end else begin
       kind = !last_word ? kiln_vector_pkg::STEP_WORD : !ends_group ? kiln_vector_pkg::STEP_ROW :
@@ -183,8 +206,13 @@ module kiln_vector_sequencer #(
     end else if (step) begin
       case (kind)
         kiln_vector_pkg::STEP_WORD: begin
-          word      <= word + 1'b1;
-          row_place <= row_place + 1'b1;
+          if (SHARING > 1 && drain) begin
+            column      <= column + 1'b1;
+            accumulator <= accumulator + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_pixels);
+          end else begin
+            word      <= word + 1'b1;
+            row_place <= row_place + 1'b1;
+          end
         end
         kiln_vector_pkg::STEP_ROW, kiln_vector_pkg::STEP_GROUP: begin
           word      <= '0;
@@ -214,21 +242,23 @@ module kiln_vector_sequencer #(
         end
         kiln_vector_pkg::STEP_PIXEL: begin
           pixel_x     <= pixel_x + 1'b1;
-          accumulator <= accumulator + 1'b1;
+          accumulator <= (together ? accumulator_pixel : accumulator) + 1'b1;
+          if (together) column <= first_column_together;
         end
         kiln_vector_pkg::STEP_PIXEL_ROW: begin
           pixel_x         <= '0;
           pixel_y         <= pixel_y + 1'b1;
           accumulator     <= accumulator_row + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_width);
           accumulator_row <= accumulator_row + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_width);
+          if (together) column <= first_column_together;
         end
         kiln_vector_pkg::STEP_COLUMN: begin
           pixel_x            <= '0;
           pixel_y            <= '0;
           column             <= column + 1'b1;
-          accumulator        <= accumulator_column + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_pixels);
-          accumulator_row    <= accumulator_column + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_pixels);
-          accumulator_column <= accumulator_column + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_pixels);
+          accumulator        <= next_accumulator_column;
+          accumulator_row    <= next_accumulator_column;
+          accumulator_column <= next_accumulator_column;
         end
         default: begin
           pixel_x            <= '0;
@@ -252,17 +282,78 @@ module kiln_vector_sequencer #(
     end
   end
 
+  // Column tiles that leave together: where the next ones begin is known when the first pixel has been there.
+  logic [ACCUMULATION_ADDRESS_BITS-1:0] next_accumulator_column;
+  if (SHARING == 1) begin : g_column_tiles
+    assign last_of_phase           = 1'b1;
+    assign accumulator_pixel       = '0;
+    assign first_column_together   = '0;
+    assign next_accumulator_column = accumulator_column + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_pixels);
+    wire unused_together = &{1'b0, accumulator_pixel, first_column_together};
+  end else begin : g_together
+    localparam int unsigned PHASE_BITS = $clog2(SHARING);
+    logic [PHASE_BITS-1:0] phase, next_phase, block_phase;  // of the word, behind it, of its block's first column tile
+    logic [ACCUMULATION_ADDRESS_BITS-1:0] kept, kept_now;
+    logic first_pixel;
+    assign last_of_phase = phase == PHASE_BITS'(SHARING - 1);
+    assign next_phase    = last_of_phase ? '0 : phase + 1'b1;
+    assign first_pixel   = pixel_x == '0 && pixel_y == '0;
+    assign kept_now      = first_pixel ? accumulator + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_pixels) : kept;
+    assign next_accumulator_column = together ? kept_now : accumulator_column + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_pixels);
+    // The pixel's first word keeps its place for the pixel's last one.
+    logic first_of_pixel;
+    logic [ACCUMULATION_ADDRESS_BITS-1:0] pixel_place;
+    logic [COUNT_BITS-1:0] pixel_column;
+    assign first_of_pixel        = phase == '0;
+    assign accumulator_pixel     = first_of_pixel ? accumulator : pixel_place;
+    assign first_column_together = first_of_pixel ? column : pixel_column;
+    always_ff @(posedge clock) begin
+      if (step) begin
+        kept         <= kept_now;
+        pixel_place  <= accumulator_pixel;
+        pixel_column <= first_column_together;
+      end
+      if (reset || (step && word_last_of_instruction)) begin
+        phase       <= '0;
+        block_phase <= '0;
+      end else if (step) begin
+        case (kind)
+          kiln_vector_pkg::STEP_WORD: phase <= next_phase;
+          kiln_vector_pkg::STEP_PIXEL, kiln_vector_pkg::STEP_PIXEL_ROW: if (together) phase <= '0;
+          kiln_vector_pkg::STEP_COLUMN: phase <= together ? '0 : next_phase;
+          kiln_vector_pkg::STEP_BLOCK: begin
+            case (level)
+              kiln_vector_pkg::LEVEL_BLOCK: begin
+                phase       <= together ? '0 : next_phase;
+                block_phase <= together ? '0 : next_phase;
+              end
+              kiln_vector_pkg::LEVEL_BATCH: begin
+                phase       <= '0;
+                block_phase <= '0;
+              end
+              default: phase <= weight_outer ? block_phase : '0;
+            endcase
+          end
+          default: phase <= '0;
+        endcase
+      end
+    end
+  end
+
   // ---- Addresses. What the walk over a block yields is kept where the order of work comes back to it: the tile to the right from the first
   // block of the tile, the tile row below from the first tile of a row, the next block from the first tile.
-  logic first_of_tile, first_row, first_column, keep_tile, keep_row, keep_block;
+  logic first_of_tile, first_row, first_column, keep_tile, keep_row, keep_column, keep_block;
   assign first_of_tile = weight_outer || block == '0;
   assign first_row     = pixel_y == '0;
-  assign first_column  = column == '0;
+  assign first_column  = (together ? first_column_together : column) == '0;
   assign keep_tile     = drain && last_pixel_x && first_row && first_column && first_of_tile;
   assign keep_row      = drain && last_pixel_x && last_pixel_y && first_column && first_of_tile && tile_x == '0;
+  assign keep_column   = together && last_together && first_row && pixel_x == '0;
   assign keep_block    = drain && word_last_of_block && (!weight_outer || (tile_x == '0 && tile_y == '0));
 
-  kiln_vector_address operand0 (
+  kiln_vector_address #(
+      .BLOCKS(BLOCKS)
+  ) operand0 (
       .clock,
       .command_stream(command.operand0),
       .windowed(command.header.window),
@@ -273,9 +364,14 @@ module kiln_vector_sequencer #(
       .keep_tile,
       .keep_row,
       .keep_block,
+      .together,
+      .keep_column,
+      .same_scale(1'b0),
       .address(operand0_address)
   );
-  kiln_vector_address operand1 (
+  kiln_vector_address #(
+      .BLOCKS(BLOCKS)
+  ) operand1 (
       .clock,
       .command_stream(command.operand1),
       .windowed(1'b0),
@@ -286,9 +382,14 @@ module kiln_vector_sequencer #(
       .keep_tile,
       .keep_row,
       .keep_block,
+      .together,
+      .keep_column,
+      .same_scale(1'b0),
       .address(operand1_address)
   );
-  kiln_vector_address operand2 (
+  kiln_vector_address #(
+      .BLOCKS(BLOCKS)
+  ) operand2 (
       .clock,
       .command_stream(command.operand2),
       .windowed(1'b0),
@@ -299,9 +400,14 @@ module kiln_vector_sequencer #(
       .keep_tile,
       .keep_row,
       .keep_block,
+      .together,
+      .keep_column,
+      .same_scale(1'b0),
       .address(operand2_address)
   );
-  kiln_vector_address target (
+  kiln_vector_address #(
+      .BLOCKS(BLOCKS)
+  ) target (
       .clock,
       .command_stream(command.target),
       .windowed(1'b0),
@@ -312,6 +418,9 @@ module kiln_vector_sequencer #(
       .keep_tile,
       .keep_row,
       .keep_block,
+      .together,
+      .keep_column,
+      .same_scale(1'b0),
       .address(target_address)
   );
   kiln_window_origin window (
@@ -326,4 +435,142 @@ module kiln_vector_sequencer #(
       .row_offset(window_row_offset),
       .column_offset(window_column_offset)
   );
+
+  // ---- The same along the block scales: they stay for the words that share them.
+  logic same_scale;
+  assign same_scale = !last_of_phase;
+  if (BLOCKS) begin : g_scales
+    kiln_systolic_pkg::stream_t operand0_scales, operand1_scales, operand2_scales, target_scales;
+    always_comb begin
+      operand0_scales                = '0;
+      operand0_scales.base           = command_scales.operand0.base;
+      operand0_scales.outer_stride0  = command_scales.operand0.outer_stride0;
+      operand0_scales.outer_stride1  = command_scales.operand0.outer_stride1;
+      operand0_scales.outer_stride2  = command_scales.operand0.outer_stride2;
+      operand0_scales.outer_stride3  = command_scales.operand0.outer_stride3;
+      operand0_scales.word_stride    = ADDRESS_BITS'(SCALES * SCALE_BYTES);
+      operand1_scales                = '0;
+      operand1_scales.base           = command_scales.operand1.base;
+      operand1_scales.outer_stride0  = command_scales.operand1.outer_stride0;
+      operand1_scales.outer_stride1  = command_scales.operand1.outer_stride1;
+      operand1_scales.outer_stride2  = command_scales.operand1.outer_stride2;
+      operand1_scales.outer_stride3  = command_scales.operand1.outer_stride3;
+      operand1_scales.word_stride    = ADDRESS_BITS'(SCALES * SCALE_BYTES);
+      operand2_scales                = '0;
+      operand2_scales.base           = command_scales.operand2.base;
+      operand2_scales.outer_stride0  = command_scales.operand2.outer_stride0;
+      operand2_scales.outer_stride1  = command_scales.operand2.outer_stride1;
+      operand2_scales.outer_stride2  = command_scales.operand2.outer_stride2;
+      operand2_scales.outer_stride3  = command_scales.operand2.outer_stride3;
+      operand2_scales.word_stride    = ADDRESS_BITS'(SCALES * SCALE_BYTES);
+      target_scales                = '0;
+      target_scales.base           = command_scales.target.base;
+      target_scales.outer_stride0  = command_scales.target.outer_stride0;
+      target_scales.outer_stride1  = command_scales.target.outer_stride1;
+      target_scales.outer_stride2  = command_scales.target.outer_stride2;
+      target_scales.outer_stride3  = command_scales.target.outer_stride3;
+      target_scales.word_stride    = ADDRESS_BITS'(SCALES * SCALE_BYTES);
+    end
+    kiln_vector_address #(
+        .BLOCKS(BLOCKS)
+    ) operand0_scale (
+        .clock,
+        .command_stream(operand0_scales),
+        .windowed(command.header.window),
+        .fresh,
+        .step,
+        .kind,
+        .level,
+        .keep_tile,
+        .keep_row,
+        .keep_block,
+        .together,
+        .keep_column,
+        .same_scale,
+        .address(operand0_scale_address)
+    );
+    kiln_vector_address #(
+        .BLOCKS(BLOCKS)
+    ) operand1_scale (
+        .clock,
+        .command_stream(operand1_scales),
+        .windowed(1'b0),
+        .fresh,
+        .step,
+        .kind,
+        .level,
+        .keep_tile,
+        .keep_row,
+        .keep_block,
+        .together,
+        .keep_column,
+        .same_scale,
+        .address(operand1_scale_address)
+    );
+    kiln_vector_address #(
+        .BLOCKS(BLOCKS)
+    ) operand2_scale (
+        .clock,
+        .command_stream(operand2_scales),
+        .windowed(1'b0),
+        .fresh,
+        .step,
+        .kind,
+        .level,
+        .keep_tile,
+        .keep_row,
+        .keep_block,
+        .together,
+        .keep_column,
+        .same_scale,
+        .address(operand2_scale_address)
+    );
+    kiln_vector_address #(
+        .BLOCKS(BLOCKS)
+    ) target_scale (
+        .clock,
+        .command_stream(target_scales),
+        .windowed(1'b0),
+        .fresh,
+        .step,
+        .kind,
+        .level,
+        .keep_tile,
+        .keep_row,
+        .keep_block,
+        .together,
+        .keep_column,
+        .same_scale,
+        .address(target_scale_address)
+    );
+    kiln_systolic_pkg::window_t window_scales;
+    logic signed [31:0] unused_y, unused_x;
+    always_comb begin
+      window_scales                      = command.window;
+      window_scales.row_origin           = command_scales.operand0.row_origin;
+      window_scales.column_origin        = command_scales.operand0.column_origin;
+      window_scales.output_row_stride    = command_scales.operand0.output_row_stride;
+      window_scales.output_column_stride = command_scales.operand0.output_column_stride;
+    end
+    kiln_window_origin window_scale (
+        .clock,
+        .command_window(window_scales),
+        .fresh,
+        .step,
+        .kind,
+        .level,
+        .y(unused_y),
+        .x(unused_x),
+        .row_offset(window_scale_row_offset),
+        .column_offset(window_scale_column_offset)
+    );
+  end else begin : g_no_scales
+    assign operand0_scale_address     = '0;
+    assign operand1_scale_address     = '0;
+    assign operand2_scale_address     = '0;
+    assign target_scale_address       = '0;
+    assign window_scale_row_offset    = '0;
+    assign window_scale_column_offset = '0;
+    wire unused_scales = &{1'b0, command_scales, same_scale};
+  end
 endmodule

@@ -14,9 +14,13 @@
 //   accumulation, parameters     addresses in cycle t, data from t + 1 on until the next read
 //   operands      requests go to a kiln_axi_read_port (an L of MEMORY_LATENCY with an ideal memory), words come from it
 //   writes        likewise, kiln_axi_write_port; request_tag is to come back with done
+//                 Words of operands are always taken without block scales; with them a word waits for its scales, and a scale for its word
 //   time          a word that is issued in cycle X offers its first write in X + loops.depth, where depth is
-//                 (stages of the longest pass + 2) * VECTOR_STAGE_LATENCY
-// Where the program before has more stages than the next one, the next one starts that much later, so that words leave in order.
+//                 (stages of the longest pass + 2) * VECTOR_STAGE_LATENCY. Of an output with block scales (BLOCK_SIZE > 0) the first word of a
+//                 block does so when X is the issue of the block's last word, with
+//                 VECTOR_STAGE_LATENCY * (ceil(log2(lanes that share a scale)) + 1) more (kiln_vector_blocks, docs/systolic.md)
+// Where the program before has more stages than the next one or a longer way to memory, the next one starts that much later, so that words leave in
+// order.
 // A writer that cannot take a word holds up all lanes.
 module kiln_vector_unit #(
     parameter int unsigned ARRAY_COLUMNS = 4,  // lanes
@@ -33,6 +37,8 @@ module kiln_vector_unit #(
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
+    parameter int unsigned BLOCK_SIZE = 0,  // elements that share a scale; 0: no block scales
+    parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
     parameter logic [VECTOR_STAGES-1:0] VECTOR_FUNCTION_STAGES = '1,  // stages with nonlinear functions and reciprocals,
     parameter logic [VECTOR_STAGES-1:0] VECTOR_DIVIDE_STAGES = '1,  // with a divider
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,
@@ -41,7 +47,9 @@ module kiln_vector_unit #(
     localparam int unsigned WORD = ARRAY_COLUMNS * 32,
     localparam int unsigned BYTES_BITS = $clog2(ARRAY_COLUMNS * 4 + 1),
     localparam int unsigned ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT),
-    localparam int unsigned ACCUMULATION_ADDRESS_BITS = ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1
+    localparam int unsigned ACCUMULATION_ADDRESS_BITS = ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1,
+    localparam int SCALE_BITS = kiln_format_pkg::bits(SCALE_FORMAT),
+    localparam int unsigned SCALE_BYTES = 1 << kiln_vector_pkg::code_shift(SCALE_BITS)
 ) (
     input  logic clock,
     input  logic reset,
@@ -75,6 +83,7 @@ module kiln_vector_unit #(
     output logic [BYTES_BITS-1:0] operand_request_bytes,
     output kiln_vector_pkg::operand_tag_t operand_request_tag,
     input  logic operand_word_valid,
+    output logic operand_word_ready,
     input  logic [WORD-1:0] operand_word_data,
     input  kiln_vector_pkg::operand_tag_t operand_word_tag,
     // Output port
@@ -86,6 +95,23 @@ module kiln_vector_unit #(
     output logic write_request_tag,
     input  logic write_done,
     input  logic write_done_tag,
+    // Block scales: the command's sections; ports as those of operands and output, of SCALE_BYTES bytes a request
+    input  kiln_systolic_pkg::vector_scales_t command_scales,
+    output logic scale_request_valid,
+    input  logic scale_request_ready,
+    output logic [ADDRESS_BITS-1:0] scale_request_address,
+    output kiln_vector_pkg::scale_tag_t scale_request_tag,
+    input  logic scale_word_valid,
+    output logic scale_word_ready,
+    input  logic [SCALE_BYTES*8-1:0] scale_word_data,
+    input  kiln_vector_pkg::scale_tag_t scale_word_tag,
+    output logic scale_write_valid,
+    input  logic scale_write_ready,
+    output logic [ADDRESS_BITS-1:0] scale_write_address,
+    output logic [SCALE_BYTES*8-1:0] scale_write_data,
+    output logic scale_write_tag,
+    input  logic scale_write_done,
+    input  logic scale_write_done_tag,
     // For performance counters; causes: an earlier instruction, accumulators, channel parameters
     output kiln_control_pkg::activity_t activity
 );
@@ -100,6 +126,8 @@ module kiln_vector_unit #(
   localparam int unsigned ROWS = VECTOR_ROWS_IN_FLIGHT;
   localparam int unsigned ROW_ADDRESS_BITS = VECTOR_ROW_BUFFER_WORDS > 1 ? $clog2(VECTOR_ROW_BUFFER_WORDS) : 1;
   localparam int unsigned SLOT_INDEX_BITS = SLOTS > 1 ? $clog2(SLOTS) : 1;
+  localparam bit BLOCKS = BLOCK_SIZE > 0;
+  localparam int unsigned SCALES = kiln_vector_pkg::scales_of_word(BLOCK_SIZE, LANES);
 
   if (kiln_vector_pkg::SLOT_BITS != kiln_systolic_pkg::SLOT_BITS || kiln_vector_pkg::ADDRESS_BITS != ADDRESS_BITS) begin : g_check
     $error("kiln_vector_pkg and kiln_systolic_pkg differ");
@@ -122,7 +150,8 @@ module kiln_vector_unit #(
   logic [INDEX_BITS-1:0] array_blocks, depthwise_blocks, parameter_sets;  // tokens
   logic busy, block_running, block_start, block_end, listed, working, advance, completion_room, takes_parameters;
   logic block_accumulators, block_parameters, block_order, block_earlier;
-  logic [15:0] leaving;  // cycles until all words in the lanes have left
+  logic [15:0] leaving;  // cycles until all words have left the unit
+  logic leaves_lanes_early;  // before the words that are in the lanes
   logic sequencer_takes_parameters, sequencer_releases_parameters;
 
   assign block_earlier      = !drain && command.header.after_previous && finished != command.number;
@@ -130,7 +159,7 @@ module kiln_vector_unit #(
                                         depthwise_blocks == '0);
   assign takes_parameters   = drain && sequencer_takes_parameters;
   assign block_parameters   = takes_parameters && parameter_sets == '0;
-  assign block_order        = leaving > command.loops.depth || !completion_room;
+  assign block_order        = leaving > command.loops.depth || leaves_lanes_early || !completion_room;
   assign block_start = command_valid && !block_running && !block_earlier && !block_accumulators && !block_parameters && !block_order;
   assign working            = (block_running || block_start) && !listed;
   assign busy               = block_running || block_start;
@@ -143,6 +172,7 @@ module kiln_vector_unit #(
     activity.bytes_written = '0;
     if (operand_request_valid && operand_request_ready) activity.bytes_read = ACTIVITY_BITS'(operand_request_bytes);
     if (write_request_valid && write_request_ready) activity.bytes_written = ACTIVITY_BITS'(write_request_bytes);
+    if (scale_write_valid && scale_write_ready) activity.bytes_written = activity.bytes_written + ACTIVITY_BITS'(SCALE_BYTES);
   end
 
   // ---- The words of the instruction.
@@ -152,6 +182,7 @@ module kiln_vector_unit #(
   logic slot_begin, slot_end, listed_last_of_instruction, nothing, nothing_last;
   logic [kiln_vector_pkg::PLACE_BITS-1:0] nothing_place;
   logic [31:0] slot_cycles;
+  logic [15:0] slot_beats;
   logic [COUNT_LANE_BITS-1:0] listed_lanes;
   logic [ADDRESS_BITS-1:0] operand0_address, operand1_address, operand2_address, window_row_offset, window_column_offset;
   logic signed [31:0] window_y, window_x;
@@ -159,16 +190,22 @@ module kiln_vector_unit #(
   logic room;
   logic [kiln_vector_pkg::PLACE_BITS-1:0] slot_place;
   kiln_vector_pkg::word_t listed_word;
+  logic [ADDRESS_BITS-1:0] operand0_scale_address, operand1_scale_address, operand2_scale_address, target_scale_address;
+  logic [ADDRESS_BITS-1:0] window_scale_row_offset, window_scale_column_offset;
+  logic listed_last_of_scale;
   assign listed_word.lanes       = kiln_vector_pkg::LANE_BITS'(listed_lanes);
   assign listed_word.accumulator = 24'(listed_accumulator);
 
   kiln_vector_sequencer #(
       .LANES(LANES),
-      .ACCUMULATION_ADDRESS_BITS(ACCUMULATION_ADDRESS_BITS)
+      .ACCUMULATION_ADDRESS_BITS(ACCUMULATION_ADDRESS_BITS),
+      .BLOCK_SIZE(BLOCK_SIZE),
+      .SCALE_BYTES(SCALE_BYTES)
   ) sequencer (
       .clock,
       .reset,
       .command,
+      .command_scales,
       .step(slot_end),
       .word_pass(listed_word.pass),
       .word_reads(listed_reads),
@@ -191,6 +228,13 @@ module kiln_vector_unit #(
       .window_x,
       .window_row_offset,
       .window_column_offset,
+      .operand0_scale_address,
+      .operand1_scale_address,
+      .operand2_scale_address,
+      .target_scale_address,
+      .window_scale_row_offset,
+      .window_scale_column_offset,
+      .word_last_of_scale(listed_last_of_scale),
       .block_takes_parameters(sequencer_takes_parameters),
       .block_releases_parameters(sequencer_releases_parameters)
   );
@@ -200,11 +244,14 @@ module kiln_vector_unit #(
       .OPERAND_PORT_BYTES(OPERAND_PORT_BYTES),
       .OUTPUT_PORT_BYTES(OUTPUT_PORT_BYTES),
       .INPUT_FORMAT(INPUT_FORMAT),
-      .WEIGHT_FORMAT(WEIGHT_FORMAT)
+      .WEIGHT_FORMAT(WEIGHT_FORMAT),
+      .BLOCK_SIZE(BLOCK_SIZE),
+      .SCALE_BYTES(SCALE_BYTES)
   ) fetch (
       .clock,
       .reset,
       .command,
+      .command_scales,
       .working,
       .room,
       .place(slot_place),
@@ -220,9 +267,15 @@ module kiln_vector_unit #(
       .window_x,
       .window_row_offset,
       .window_column_offset,
+      .operand0_scale_address,
+      .operand1_scale_address,
+      .operand2_scale_address,
+      .window_scale_row_offset,
+      .window_scale_column_offset,
       .slot_begin,
       .slot_end,
       .slot_cycles,
+      .slot_beats,
       .nothing,
       .nothing_last,
       .nothing_place,
@@ -230,15 +283,21 @@ module kiln_vector_unit #(
       .request_ready(operand_request_ready),
       .request_address(operand_request_address),
       .request_bytes(operand_request_bytes),
-      .request_tag(operand_request_tag)
+      .request_tag(operand_request_tag),
+      .scale_request_valid,
+      .scale_request_ready,
+      .scale_request_address,
+      .scale_request_tag
   );
 
   // ---- Into the lanes.
   logic complete, issue, word_end;
   logic [kiln_vector_pkg::PLACE_BITS-1:0] complete_place, issue_place;
   kiln_vector_pkg::word_t issued;
+  kiln_vector_pkg::mark_t issued_mark;
   kiln_vector_issue #(
-      .WORDS(OPERAND_BUFFER_WORDS)
+      .WORDS(OPERAND_BUFFER_WORDS),
+      .BLOCKS(BLOCKS)
   ) issuer (
       .clock,
       .reset,
@@ -250,6 +309,9 @@ module kiln_vector_unit #(
       .slot_reads(listed_reads != '0),
       .slot_end,
       .slot_cycles,
+      .slot_beats,
+      .issue_gathered(issued_mark.gathered),
+      .issue_last_gathered(issued_mark.last),
       .complete,
       .complete_place,
       .nothing(nothing && nothing_last),
@@ -261,6 +323,20 @@ module kiln_vector_unit #(
       .block_end
   );
   wire unused_issue = &{1'b0, word_end, issued};
+
+  // What the gathering of blocks wants to know of a word, in a queue beside the issuer's.
+  if (!BLOCKS) begin : g_no_marks
+    assign issued_mark = '0;
+    wire unused_mark = &{1'b0, issued_mark, target_scale_address, listed_last_of_scale, slot_place};
+  end else begin : g_marks
+    localparam int unsigned INDEX = OPERAND_BUFFER_WORDS > 1 ? $clog2(OPERAND_BUFFER_WORDS) : 1;
+    logic [kiln_vector_pkg::MARK_BITS-1:0] marks[OPERAND_BUFFER_WORDS];
+    logic [kiln_vector_pkg::MARK_BITS-1:0] listed_mark;
+    assign listed_mark = {listed_to_memory && command.header.output_blocks, listed_last_of_scale, target_scale_address};
+    // A word that is issued in the cycle in which it is listed is the only one.
+    assign issued_mark = slot_begin && slot_place == issue_place ? listed_mark : marks[INDEX'(issue_place)];
+    always_ff @(posedge clock) if (slot_begin) marks[INDEX'(slot_place)] <= listed_mark;
+  end
 
   kiln_systolic_pkg::pass_t pass;  // of the issued word
   always_comb begin
@@ -372,11 +448,18 @@ module kiln_vector_unit #(
       .LANES(LANES),
       .WORDS(OPERAND_BUFFER_WORDS),
       .INPUT_FORMAT(INPUT_FORMAT),
-      .WEIGHT_FORMAT(WEIGHT_FORMAT)
+      .WEIGHT_FORMAT(WEIGHT_FORMAT),
+      .BLOCK_SIZE(BLOCK_SIZE),
+      .SCALE_FORMAT(SCALE_FORMAT)
   ) buffer (
       .clock,
       .reset,
       .command,
+      .scale_valid(scale_word_valid),
+      .scale_ready(scale_word_ready),
+      .scale_code(scale_word_data[SCALE_BITS-1:0]),
+      .scale_tag(scale_word_tag),
+      .in_ready(operand_word_ready),
       .in_valid(operand_word_valid),
       .in_data(operand_word_data),
       .in_tag(operand_word_tag),
@@ -567,74 +650,66 @@ module kiln_vector_unit #(
       .scalars
   );
 
-  // To memory.
-  kiln_vector_pkg::target_t exit_target, final_target;
-  logic exit_writes;
-  logic [WORD-1:0] exit_elements;
-  assign exit_target = targets[SLOT_INDEX_BITS'(exit_tag.slot)];
-  wire unused_target = &{1'b0, exit_target, final_target};  // each is looked at for what its place needs
-  assign exit_writes = exit_valid && departure.to_memory;
+  // To memory: words of blocks when their scales are known, others at once. Never both in a cycle: what comes behind a block has waited for the end
+  // of its output (kiln_vector_issue).
+  kiln_vector_pkg::target_t leaving_target, final_target;
+  logic gathered, leaves_now;  // a word of a block comes out, a word leaves
+  logic [WORD-1:0] gathered_value, gathered_inverse, leaving_value, leaving_elements;
+  logic [COUNT_LANE_BITS-1:0] gathered_lanes, leaving_lanes;
+  logic [ADDRESS_BITS-1:0] gathered_address, leaving_address;
+  logic [SLOT_INDEX_BITS-1:0] gathered_slot, leaving_slot;
+  kiln_vector_pkg::mark_t mark;  // of the word at the exit
+  assign leaves_now      = gathered || (exit_valid && departure.to_memory && !mark.gathered);
+  assign leaving_value   = gathered ? gathered_value : exit_value;
+  assign leaving_lanes   = gathered ? gathered_lanes : COUNT_LANE_BITS'(departure.lanes);
+  assign leaving_address = gathered ? gathered_address : departure.target;
+  assign leaving_slot    = gathered ? gathered_slot : SLOT_INDEX_BITS'(exit_tag.slot);
+  assign leaving_target  = targets[leaving_slot];
+  wire unused_target = &{1'b0, leaving_target, final_target, mark};  // each is looked at for what its place needs
   for (genvar lane = 0; lane < LANES; lane++) begin : g_quantiser
     kiln_quantiser #(
         .INPUT_FORMAT (INPUT_FORMAT),
-        .WEIGHT_FORMAT(WEIGHT_FORMAT)
+        .WEIGHT_FORMAT(WEIGHT_FORMAT),
+        .BLOCKS(BLOCKS)
     ) quantise (
-        .enable(exit_writes),
-        .element(exit_target.element),
-        .value(exit_value[lane*32+:32]),
-        .inverse_scale(exit_target.inverse_scale),
-        .zero_point(exit_target.zero_point),
-        .low(exit_target.low),
-        .high(exit_target.high),
-        .bits(exit_elements[lane*32+:32])
+        .enable(leaves_now),
+        .in_block(gathered),
+        .element(leaving_target.element),
+        .value(leaving_value[lane*32+:32]),
+        .inverse_scale(gathered ? gathered_inverse[lane*32+:32] : leaving_target.inverse_scale),
+        .zero_point(leaving_target.zero_point),
+        .low(leaving_target.low),
+        .high(leaving_target.high),
+        .bits(leaving_elements[lane*32+:32])
     );
   end
 
-  logic final_valid, writer_ready;
+  logic final_valid, writer_ready, scale_writer_ready;
   logic [WORD-1:0] final_elements;
   logic [COUNT_LANE_BITS-1:0] final_lanes;
   logic [ADDRESS_BITS-1:0] final_address;
   logic [SLOT_INDEX_BITS-1:0] final_slot;
-  if (LATENCY == 1) begin : g_final_now
-    assign final_valid    = exit_writes;
-    assign final_elements = exit_elements;
-    assign final_lanes    = COUNT_LANE_BITS'(departure.lanes);
-    assign final_address  = departure.target;
-    assign final_slot     = SLOT_INDEX_BITS'(exit_tag.slot);
-  end else begin : g_final
-    localparam int unsigned FINAL = WORD + COUNT_LANE_BITS + ADDRESS_BITS + SLOT_INDEX_BITS;
-    logic [LATENCY-1:1] valids;
-    logic [(LATENCY-1)*FINAL-1:0] words;
-    for (genvar i = 1; i < LATENCY; i++) begin : g_register
-      logic former_valid;
-      logic [FINAL-1:0] former;
-      if (i == 1) begin : g_first
-        assign former_valid = exit_writes;
-        assign former = {
-          exit_elements, COUNT_LANE_BITS'(departure.lanes), departure.target, SLOT_INDEX_BITS'(exit_tag.slot)
-        };
-      end else begin : g_next
-        assign former_valid = valids[i-1];
-        assign former       = words[(i-2)*FINAL+:FINAL];
-      end
-      always_ff @(posedge clock) begin
-        if (reset) valids[i] <= 1'b0;
-        else if (advance) valids[i] <= former_valid;
-        if (advance && former_valid) words[(i-1)*FINAL+:FINAL] <= former;
-      end
-    end
-    assign final_valid = valids[LATENCY-1];
-    assign {final_elements, final_lanes, final_address, final_slot} = words[(LATENCY-2)*FINAL+:FINAL];
-  end
+  kiln_vector_delay #(
+      .WIDTH (WORD + COUNT_LANE_BITS + ADDRESS_BITS + SLOT_INDEX_BITS),
+      .CYCLES(LATENCY - 1)
+  ) final_word (
+      .clock,
+      .reset,
+      .advance,
+      .in_valid(leaves_now),
+      .in_data({leaving_elements, leaving_lanes, leaving_address, leaving_slot}),
+      .out_valid(final_valid),
+      .out_data({final_elements, final_lanes, final_address, final_slot})
+  );
   assign final_target   = targets[final_slot];
-  assign advance        = !final_valid || writer_ready;
+  assign advance        = !final_valid || (writer_ready && scale_writer_ready);
 
   kiln_output_writer #(
       .LANES(LANES)
   ) writer (
       .clock,
       .reset,
-      .word_valid(final_valid),
+      .word_valid(final_valid && scale_writer_ready),
       .word_ready(writer_ready),
       .word_elements(final_elements),
       .word_lanes(final_lanes),
@@ -650,32 +725,181 @@ module kiln_vector_unit #(
       .request_tag(write_request_tag)
   );
 
-  // ---- Completion: an instruction is finished when `depth` cycles have gone by since its busy time, and all its words are in memory.
+  // ---- Blocks and their scales.
+  logic [15:0] scales_issued_now, scales_written_now;  // words that bring scales to memory
+  if (!BLOCKS) begin : g_no_blocks
+    assign mark                = '0;
+    assign gathered            = 1'b0;
+    assign gathered_value      = '0;
+    assign gathered_inverse    = '0;
+    assign gathered_lanes      = '0;
+    assign gathered_address    = '0;
+    assign gathered_slot       = '0;
+    assign leaves_lanes_early  = 1'b0;
+    assign scale_writer_ready  = 1'b1;
+    assign scale_write_valid   = 1'b0;
+    assign scale_write_address = '0;
+    assign scale_write_data    = '0;
+    assign scale_write_tag     = 1'b0;
+    assign scales_issued_now   = '0;
+    assign scales_written_now  = '0;
+    wire unused_blocks = &{1'b0, scale_write_ready, scale_write_done, scale_write_done_tag};
+  end else begin : g_blocks
+    logic unused_marks_ready, unused_marks_valid;
+    logic [$clog2(WORDS_IN_LANES+1)-1:0] unused_marks;
+    logic [kiln_vector_pkg::MARK_BITS-1:0] exit_mark;
+    kiln_fifo #(
+        .WIDTH(kiln_vector_pkg::MARK_BITS),
+        .DEPTH(WORDS_IN_LANES)
+    ) marks_in_lanes (
+        .clock,
+        .reset,
+        .in_valid(issue),
+        .in_ready(unused_marks_ready),
+        .in_data(issued_mark),
+        .out_valid(unused_marks_valid),
+        .out_ready(exit_valid && advance),
+        .out_data(exit_mark),
+        .count(unused_marks)
+    );
+    assign mark = exit_mark;
+
+    // Blocks make the way to memory longer, not that through the lanes.
+    localparam int unsigned BLOCK_DEPTH = LATENCY * ($clog2(LANES / SCALES) + 1);
+    logic [15:0] lane_depth, lanes_leaving;  // of `leaving`, until all words have left the lanes
+    assign lane_depth         = command.loops.depth - (command.header.output_blocks ? 16'(BLOCK_DEPTH) : '0);
+    assign leaves_lanes_early = lanes_leaving > lane_depth;
+    always_ff @(posedge clock) begin
+      if (reset) lanes_leaving <= '0;
+      else if (block_end && lanes_leaving <= lane_depth) lanes_leaving <= lane_depth;
+      else if (advance && lanes_leaving != '0) lanes_leaving <= lanes_leaving - 1'b1;
+    end
+
+    localparam int unsigned CODES = SCALES * SCALE_BITS;
+    logic gathered_scales, final_scales, unused_scale_bytes;
+    logic [CODES-1:0] gathered_codes, final_codes;
+    localparam int unsigned SCALE_COUNT_BITS = $clog2(SCALES + 1);
+    logic [SCALE_COUNT_BITS-1:0] gathered_count, final_count;
+    logic [ADDRESS_BITS-1:0] gathered_scale_address, final_scale_address;
+    kiln_vector_blocks #(
+        .LANES(LANES),
+        .LATENCY(LATENCY),
+        .BLOCK_SIZE(BLOCK_SIZE),
+        .ELEMENT_FORMAT(INPUT_FORMAT),
+        .SCALE_FORMAT(SCALE_FORMAT),
+        .OUTPUT_PORT_BYTES(OUTPUT_PORT_BYTES),
+        .SLOT_BITS(SLOT_INDEX_BITS)
+    ) blocks (
+        .clock,
+        .reset,
+        .advance,
+        .in_valid(exit_valid && mark.gathered),
+        .in_last(mark.last),
+        .in_value(exit_value),
+        .in_lanes(COUNT_LANE_BITS'(departure.lanes)),
+        .in_target(departure.target),
+        .in_scale_target(mark.scale_target),
+        .in_slot(SLOT_INDEX_BITS'(exit_tag.slot)),
+        .out_valid(gathered),
+        .out_value(gathered_value),
+        .out_inverse(gathered_inverse),
+        .out_lanes(gathered_lanes),
+        .out_target(gathered_address),
+        .out_slot(gathered_slot),
+        .out_scales(gathered_scales),
+        .out_scale_codes(gathered_codes),
+        .out_scale_count(gathered_count),
+        .out_scale_target(gathered_scale_address)
+    );
+    kiln_vector_delay #(
+        .WIDTH (CODES + SCALE_COUNT_BITS + ADDRESS_BITS),
+        .CYCLES(LATENCY - 1)
+    ) final_scales_of_word (
+        .clock,
+        .reset,
+        .advance,
+        .in_valid(gathered_scales),
+        .in_data({gathered_codes, gathered_count, gathered_scale_address}),
+        .out_valid(final_scales),
+        .out_data({final_codes, final_count, final_scale_address})
+    );
+
+    logic [SCALES*32-1:0] scale_elements, scale_data;
+    logic [$clog2(SCALES*4+1)-1:0] unused_bytes;
+    logic scales_ready;
+    for (genvar i = 0; i < SCALES; i++) begin : g_scale
+      assign scale_elements[i*32+:32] = 32'(final_codes[i*SCALE_BITS+:SCALE_BITS]);
+    end
+    assign scale_writer_ready = !final_scales || scales_ready;
+    assign scale_write_data   = scale_data[SCALE_BYTES*8-1:0];
+    wire unused_scale_data = &{1'b0, scale_data, unused_bytes};
+    kiln_output_writer #(
+        .LANES(SCALES)
+    ) scale_writer (
+        .clock,
+        .reset,
+        .word_valid(final_scales && writer_ready),
+        .word_ready(scales_ready),
+        .word_elements(scale_elements),
+        .word_lanes(final_count),
+        .word_address(final_scale_address),
+        .word_access(kiln_systolic_pkg::ACCESS_STRIDED),
+        .word_shift(kiln_vector_pkg::code_shift(SCALE_BITS)),
+        .word_stride(ADDRESS_BITS'(SCALE_BYTES)),
+        .request_valid(scale_write_valid),
+        .request_ready(scale_write_ready),
+        .request_address(scale_write_address),
+        .request_bytes(unused_bytes),
+        .request_data(scale_data),
+        .request_tag(scale_write_tag)
+    );
+
+    logic [15:0] scales_issued, scales_written;
+    assign scales_issued_now  = scales_issued + 16'(issue && issued_mark.gathered && issued_mark.last);
+    assign scales_written_now = scales_written + 16'(scale_write_done && scale_write_done_tag);
+    always_ff @(posedge clock) begin
+      if (reset) begin
+        scales_issued  <= '0;
+        scales_written <= '0;
+      end else begin
+        scales_issued  <= scales_issued_now;
+        scales_written <= scales_written_now;
+      end
+    end
+  end
+
+  // ---- Completion: an instruction is finished when `depth` cycles have gone by since its busy time, and all its words and scales are in memory.
   logic [15:0] now, words_issued, words_issued_now, words_written, words_written_now;
-  logic [15:0] deadline, words_wanted;
+  logic [15:0] deadline, words_wanted, scales_wanted;
   logic completion_valid, finish;
   logic [$clog2(SLOTS+1)-1:0] unused_completions;
   assign words_issued_now  = words_issued + 16'(issue && pass.to_memory);
   assign words_written_now = words_written + 16'(write_done && write_done_tag);
+  localparam int unsigned COMPLETION = BLOCKS ? 48 : 32;
+  logic [47:0] completed;
+  logic [COMPLETION-1:0] completion;
+  assign completed = 48'(completion);
+  assign {scales_wanted, deadline, words_wanted} = completed;
   kiln_fifo #(
-      .WIDTH(32),
+      .WIDTH(COMPLETION),
       .DEPTH(SLOTS)
   ) completions (
       .clock,
       .reset,
       .in_valid(instruction_end),
       .in_ready(completion_room),
-      .in_data({now + command.loops.depth, words_issued_now}),
+      .in_data(COMPLETION'({scales_issued_now, now + command.loops.depth, words_issued_now})),
       .out_valid(completion_valid),
       .out_ready(finish),
-      .out_data({deadline, words_wanted}),
+      .out_data(completion),
       .count(unused_completions)
   );
   // Modulo 2^16: neither is ever half as far ahead.
-  logic [15:0] past_deadline, past_words;
+  logic [15:0] past_deadline, past_words, past_scales;
   assign past_deadline = now - deadline;
   assign past_words    = words_written_now - words_wanted;
-  assign finish        = completion_valid && !past_deadline[15] && !past_words[15];
+  assign past_scales   = scales_written_now - scales_wanted;
+  assign finish        = completion_valid && !past_deadline[15] && !past_words[15] && !past_scales[15];
   always_ff @(posedge clock) begin
     if (reset) begin
       now           <= '0;
@@ -689,5 +913,5 @@ module kiln_vector_unit #(
       if (finish) finished <= finished + 1'b1;
     end
   end
-  wire unused_past = &{1'b0, past_deadline, past_words};
+  wire unused_past = &{1'b0, past_deadline, past_words, past_scales};
 endmodule

@@ -8,6 +8,9 @@
 
 #include "Vvector_unit_3.h"
 #include "Vvector_unit_4.h"
+#include "Vvector_unit_blocks_2x8.h"
+#include "Vvector_unit_blocks_4x2.h"
+#include "Vvector_unit_blocks_4x4.h"
 #include "Vvector_unit_formats.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/systolic/cycle_data.h"
@@ -35,6 +38,7 @@ constexpr uint64_t kMemoryBytes = 1 << 18;
 constexpr int kLatency = 9;      // memory_latency
 constexpr int kPortLatency = 2;  // of it, the port's own
 constexpr int kSlots = 16;
+constexpr int kScalePort = 8;  // bytes
 
 // The design point of the models in CMakeLists.txt.
 Config UnitConfig(int lanes, int stages, int latency, int operand_words = 64) {
@@ -71,6 +75,43 @@ struct DesignFormats {
     Config c = UnitConfig(2, 2, 1);
     c.input_format = *FindFormat("e4m3");
     c.weight_format = *FindFormat("posit8_1");
+    SetDefaultSums(&c);
+    return c;
+  }
+};
+
+// Block scales: of four words, of one, and two in a word.
+Config BlocksConfig(int lanes, int block_size, int latency) {
+  Config c = UnitConfig(lanes, 3, latency, 14);
+  c.block_size = block_size;
+  c.weight_format = *FindFormat("e4m3");
+  return c;
+}
+struct DesignBlocks2x8 {
+  using Model = Vvector_unit_blocks_2x8;
+  static Config config() {
+    Config c = BlocksConfig(2, 8, 3);
+    c.input_format = *FindFormat("fixed8_6");
+    SetDefaultSums(&c);
+    return c;
+  }
+};
+struct DesignBlocks4x4 {
+  using Model = Vvector_unit_blocks_4x4;
+  static Config config() {
+    Config c = BlocksConfig(4, 4, 1);
+    c.input_format = *FindFormat("fixed8_6");
+    SetDefaultSums(&c);
+    return c;
+  }
+};
+struct DesignBlocks4x2 {
+  using Model = Vvector_unit_blocks_4x2;
+  static Config config() {
+    Config c = BlocksConfig(4, 2, 2);
+    c.array_rows = 2;
+    c.input_format = *FindFormat("e5m2");
+    c.scale_format = *FindFormat("ue5m3");
     SetDefaultSums(&c);
     return c;
   }
@@ -171,6 +212,8 @@ class Machine {
         memory_(kMemoryBytes, timing),
         operand_bus_(&memory_, config_.operand_port_bytes, seed),
         output_bus_(&memory_, config_.output_port_bytes, seed + 1),
+        operand_scale_bus_(&memory_, kScalePort, seed + 2),
+        output_scale_bus_(&memory_, kScalePort, seed + 3),
         unit_(seed) {
     unit_->command_valid = 0;
     unit_->stage_write_valid = 0;
@@ -184,6 +227,11 @@ class Machine {
     unit_->output_awready = 0;
     unit_->output_wready = 0;
     unit_->output_bvalid = 0;
+    unit_->operand_scale_arready = 0;
+    unit_->operand_scale_rvalid = 0;
+    unit_->output_scale_awready = 0;
+    unit_->output_scale_wready = 0;
+    unit_->output_scale_bvalid = 0;
     unit_.Reset();
   }
 
@@ -194,9 +242,13 @@ class Machine {
   bool Cycle() {
     KILN_AXI_DRIVE_READ(*unit_, operand, operand_bus_);
     KILN_AXI_DRIVE_WRITE(*unit_, output, output_bus_);
+    KILN_AXI_DRIVE_READ(*unit_, operand_scale, operand_scale_bus_);
+    KILN_AXI_DRIVE_WRITE(*unit_, output_scale, output_scale_bus_);
     unit_.Settle();
     KILN_AXI_SAMPLE_READ(*unit_, operand, operand_bus_);
     KILN_AXI_SAMPLE_WRITE(*unit_, output, output_bus_);
+    KILN_AXI_SAMPLE_READ(*unit_, operand_scale, operand_scale_bus_);
+    KILN_AXI_SAMPLE_WRITE(*unit_, output_scale, output_scale_bus_);
     released_ = unit_->accumulation_released != 0;
     taken_ = unit_->command_valid != 0 && unit_->command_ready != 0;
     const bool parameters_released = unit_->parameters_released != 0;
@@ -223,6 +275,7 @@ class Machine {
     WriteStages(command);
     unit_->command_valid = 1;
     SetBytes(unit_->command, command.command);
+    SetBytes(unit_->command_scales, command.scales);
   }
   // Hands over instructions one after the other, each as soon as the one before has been taken. Returns for each the
   // cycle from which on it counts as finished, from the first in which the first command is there; fewer if it got
@@ -239,7 +292,10 @@ class Machine {
     size_t next = 0;
     while (finished.size() < instructions.size() && unit_.Cycle() - begin < 300000) {
       unit_->command_valid = next < commands.size();
-      if (next < commands.size()) SetBytes(unit_->command, commands[next].command);
+      if (next < commands.size()) {
+        SetBytes(unit_->command, commands[next].command);
+        SetBytes(unit_->command_scales, commands[next].scales);
+      }
       Cycle();
       if (taken_) ++next;
       while (unit_->finished > finished.size()) finished.push_back(static_cast<int64_t>(unit_.Cycle() - begin));
@@ -316,6 +372,8 @@ class Machine {
   AxiMemory memory_;
   AxiReadPort operand_bus_;
   AxiWritePort output_bus_;
+  AxiReadPort operand_scale_bus_;
+  AxiWritePort output_scale_bus_;
   Simulation<typename Design::Model> unit_;
   bool released_ = false, taken_ = false;
   int bank_ = 0;  // blocks drained so far
@@ -373,8 +431,12 @@ TEST(VectorUnit, RunsVectorInstructionsUnderStalls) {
 
 // Moves everything that a vector instruction names in memory.
 void Move(Instruction* instruction, uint64_t offset) {
-  for (systolic::Stream& stream : instruction->vector.operands) stream.base += offset;
-  instruction->vector.output.base += offset;
+  const auto move = [offset](systolic::Stream& stream) {
+    stream.base += offset;
+    stream.blocks.base += stream.blocks.present ? offset : 0;
+  };
+  for (systolic::Stream& stream : instruction->vector.operands) move(stream);
+  move(instruction->vector.output);
 }
 
 // Instructions in succession: the next begins when the one before has been issued to its end, or is finished if it
@@ -389,7 +451,7 @@ void RunsSequences(const AxiTiming& timing, bool exact, int sequences, uint64_t 
     std::vector<Instruction> instructions;
     std::vector<int64_t> finished;
     std::vector<uint8_t> memory;
-    int64_t free = 0, left = 0;
+    int64_t free = 0, left = 0, lanes_left = 0;
     while (instructions.size() < 12) {
       RandomCase c = RandomProgram(random, config, Opcode::kVector);
       if (memory.size() + c.memory.size() > kMemoryBytes) break;
@@ -397,10 +459,12 @@ void RunsSequences(const AxiTiming& timing, bool exact, int sequences, uint64_t 
       memory.insert(memory.end(), c.memory.begin(), c.memory.end());
       const systolic::VectorTime time = VectorInstructionTime(c.instruction.vector, config);
       const int64_t depth = PipelineDepth(c.instruction.vector, config);
-      int64_t start = std::max(free, left - depth);
+      const int64_t lane_depth = LaneDepth(c.instruction.vector, config);
+      int64_t start = std::max({free, left - depth, lanes_left - lane_depth});
       if (c.instruction.after_previous && !finished.empty()) start = std::max(start, finished.back());
       free = start + time.busy;
       left = std::max(left, free + depth);
+      lanes_left = std::max(lanes_left, free + lane_depth);
       finished.push_back(std::max(finished.empty() ? 0 : finished.back(), start + time.finished));
       instructions.push_back(c.instruction);
     }
@@ -476,6 +540,20 @@ TEST(VectorUnit, TakesCodesAndFloatAccumulators) {
   RunsVectorInstructions<DesignFormats>(Ideal().StallAll(0.3), /*exact=*/false, 50, 6);
   DrainsBlocks<DesignFormats>(Ideal(), /*exact=*/true, 150, 15);
 }
+
+template <typename Design>
+void HandlesBlockScales(uint64_t seed) {
+  RunsVectorInstructions<Design>(Ideal(), /*exact=*/true, 300, seed);
+  DrainsBlocks<Design>(Ideal(), /*exact=*/true, 200, seed + 1);
+  RunsSequences<Design>(Ideal(), /*exact=*/true, 20, seed + 2);
+  RunsVectorInstructions<Design>(Ideal().StallAll(0.4), /*exact=*/false, 100, seed + 3);
+  DrainsBlocks<Design>(Ideal().StallAll(0.4), /*exact=*/false, 60, seed + 4);
+  RunsSequences<Design>(Ideal().StallAll(0.6), /*exact=*/false, 8, seed + 5);
+}
+
+TEST(VectorUnit, GathersBlocksOfSeveralWords) { HandlesBlockScales<DesignBlocks2x8>(31); }
+TEST(VectorUnit, GathersBlocksOfOneWord) { HandlesBlockScales<DesignBlocks4x4>(41); }
+TEST(VectorUnit, FindsSeveralScalesInAWord) { HandlesBlockScales<DesignBlocks4x2>(51); }
 
 }  // namespace
 }  // namespace kiln::rtl

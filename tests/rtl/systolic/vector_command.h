@@ -36,6 +36,7 @@ class BitString {
 
 struct VectorCommand {
   std::vector<uint8_t> command;                    // vector_command_t
+  std::vector<uint8_t> scales;                     // vector_scales_t
   std::vector<std::vector<uint8_t>> stage_writes;  // stage_write_t, in order
 };
 
@@ -79,6 +80,9 @@ inline VectorCommand MakeVectorCommand(const systolic::Instruction& instruction,
   for (size_t stream = 0; stream < 4; ++stream) section(10, 16 * stream, 4);
   section(13, 0, 4);  // passes
   result.command = command.Bytes();
+  command = BitString();
+  for (size_t stream = 0; stream < 4; ++stream) section(11, 16 * stream, 7);
+  result.scales = command.Bytes();
   return result;
 }
 

@@ -264,11 +264,11 @@ TEST(StepTime, BlockScalesTravelBesideTheDataOneABeat) {
   EXPECT_EQ(StreamBeats(stream, config, 0, 7, 16), 4);
   EXPECT_EQ(StreamBeats(stream, config, 0, 40, 8), 20);
 
-  // The quantiser holds back four words of eight lanes and finds their greatest in a tree of three levels.
+  // The greatest of a word of eight lanes by a tree of three levels, and the scale.
   config.block_size = 32;
   EXPECT_EQ(PipelineDepth(in.vector, config), 8);
   in.vector.output.blocks.present = true;
-  EXPECT_EQ(PipelineDepth(in.vector, config), 8 + 4 + 3 * 4);
+  EXPECT_EQ(PipelineDepth(in.vector, config), 8 + (3 + 1) * 4);
   EXPECT_EQ(DrainColumns(in.vector, config), 4);
 }
 

@@ -535,12 +535,11 @@ class Machine {
           co_await finished_.AtLeast(static_cast<int64_t>(i));
           recorder_.Stall(kVectorUnit, kEarlierInstruction, since);
         }
-        // Words leave the lanes in their order, however many stages they have.
-        co_await simulator_.WaitUntil(lanes_left_ - PipelineDepth(in.vector, config_));
+        co_await simulator_.WaitUntil(WordsInOrder(in.vector));
         time = VectorInstructionTime(in.vector, config_);
         recorder_.Busy(kVectorUnit, i, time.busy);
         co_await simulator_.Delay(time.busy);
-        lanes_left_ = std::max(lanes_left_, simulator_.now() + PipelineDepth(in.vector, config_));
+        WordsLeft(in.vector);
         const int64_t read = memory_.bytes_read, written = memory_.bytes_written;
         RunVectorRows(in, numbers_, memory_);
         unit.bytes_read += memory_.bytes_read - read;
@@ -555,12 +554,11 @@ class Machine {
           co_await parameters_ready_.Pop();
           recorder_.Stall(kVectorUnit, kNoChannelParameters, since);
         }
-        // Words leave the lanes in their order, however many stages they have.
-        co_await simulator_.WaitUntil(lanes_left_ - PipelineDepth(in.vector, config_));
+        co_await simulator_.WaitUntil(WordsInOrder(in.vector));
         time = DrainTime(in, config_, visit);
         recorder_.Busy(kVectorUnit, i, time.busy);
         co_await simulator_.Delay(time.busy);
-        lanes_left_ = std::max(lanes_left_, simulator_.now() + PipelineDepth(in.vector, config_));
+        WordsLeft(in.vector);
         const int64_t read = memory_.bytes_read, written = memory_.bytes_written;
         DrainBlock(in, numbers_, visit, AccumulationOf(block), parameters_, memory_);
         unit.bytes_read += memory_.bytes_read - read;
@@ -572,6 +570,15 @@ class Machine {
       co_await writes_.Push(i, time.finished - time.busy);
       commands_[kVectorUnit]->Done();
     }
+  }
+
+  // When words may enter the lanes so that they leave them, and the unit, in their order, however long their way is.
+  int64_t WordsInOrder(const VectorProgram& program) const {
+    return std::max(lanes_left_ - LaneDepth(program, config_), output_left_ - PipelineDepth(program, config_));
+  }
+  void WordsLeft(const VectorProgram& program) {
+    lanes_left_ = std::max(lanes_left_, simulator_.now() + LaneDepth(program, config_));
+    output_left_ = std::max(output_left_, simulator_.now() + PipelineDepth(program, config_));
   }
 
   // An instruction is finished when its last write has reached memory.
@@ -604,7 +611,7 @@ class Machine {
   std::vector<std::unique_ptr<CommandQueue>> commands_;  // one a unit
   Counter finished_;                                     // instructions whose writes are all in memory
   Counter vector_done_;                                  // instructions that the vector unit has issued to the end
-  int64_t lanes_left_ = 0;                               // when the last of its words so far leaves the lanes
+  int64_t lanes_left_ = 0, output_left_ = 0;             // when the last of its words so far leaves lanes and unit
   DoubleBuffer<InputBank> inputs_, depthwise_inputs_;
   DoubleBuffer<WeightBank> weights_, depthwise_weights_;
   Queue<int> shadow_;       // a loaded tile in the shadow registers

@@ -43,8 +43,11 @@ int64_t DepthwiseCycles(const Instruction& instruction, const Config& config, co
 // Cycles from the end of the last pass (or of the depthwise step) until the last accumulator stands in its bank.
 int64_t SettleCycles(const Instruction& instruction, const Config& config);
 
-// Vector unit. Cycles of the pipeline from operand to output; with block scales, the quantiser's included.
+// Vector unit. Cycles of the pipeline from operand to output; with block scales, from a block's last word to its
+// output.
 int64_t PipelineDepth(const VectorProgram& program, const Config& config);
+// The same without what block scales add.
+int64_t LaneDepth(const VectorProgram& program, const Config& config);
 // Whether pass `pass` reads memory operand `operand` for every word.
 bool PassReads(const VectorProgram& program, size_t pass, size_t operand);
 // Whether any stage or pass reads a memory operand.

@@ -1,10 +1,12 @@
 // The vector unit's share of timing.h: every word has a slot, as long as its beats on the operand port or on the output
 // port take. Requests go out slot by slot; a word enters the lanes when its operands are there and the word before has
-// had its slot.
+// had its slot. Words of an output with block scales leave block by block.
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "kiln/hardware/axi_port.h"
@@ -28,6 +30,13 @@ bool IsWindowed(const VectorProgram& program, size_t pass, size_t operand) {
          program.passes[0].source == Source::kOperand0;
 }
 
+// Words end when the last has had its slot, and when output that waited for the end of its block has been written but
+// for the pipeline's depth.
+VectorTime TimeOf(int64_t turns, int64_t written, int64_t latency, int64_t depth) {
+  const int64_t busy = std::max(turns, written);
+  return {busy, std::max(busy, written + latency) + depth};
+}
+
 // What a word asks of the ports.
 struct WordBeats {
   int64_t operands = 0, output = 0;
@@ -36,6 +45,42 @@ struct WordBeats {
   // Cycles from the beginning of its slot until it may enter the lanes.
   int64_t Lead(int64_t latency) const { return reads ? latency + operands : operands; }
 };
+
+// What the output of block scales does to the backlog of the output port, which is how far the port's beats reach
+// beyond the slots of the words so far: from v to max(v + change, least).
+struct Backlog {
+  int64_t change = 0;
+  int64_t least = kNone;
+
+  static constexpr int64_t kNone = -(int64_t{1} << 60);
+
+  Backlog Then(const Backlog& next) const {
+    return {change + next.change, std::max(least + next.change, next.least)};
+  }
+  // `times` times, one behind the other. No more beats than slots: change <= 0.
+  Backlog Times(int64_t times) const { return times == 0 ? Backlog{} : Backlog{change * times, least}; }
+};
+
+// A block's words: its output begins when the last of them has entered the lanes and the block before has been written.
+Backlog BacklogOf(const std::vector<WordBeats>& block) {
+  Backlog result;
+  for (const WordBeats& word : block) result.change -= word.slot() - word.output;
+  result.least = 0;
+  for (const WordBeats& word : block) result.least += word.output;
+  result.least -= block.back().slot();
+  return result;
+}
+
+// `count` of them one behind the other, which repeat with the period of `period`.
+Backlog Repeated(const std::vector<Backlog>& period, int64_t count) {
+  const auto size = static_cast<int64_t>(period.size());
+  Backlog whole, rest;
+  for (int64_t i = 0; i < size; ++i) {
+    whole = whole.Then(period[static_cast<size_t>(i)]);
+    if (i < count % size) rest = rest.Then(period[static_cast<size_t>(i)]);
+  }
+  return whole.Times(count / size).Then(rest);
+}
 
 // The clock of the slots, as long as requests never have to wait for room in the operand buffer.
 class Slots {
@@ -52,15 +97,15 @@ class Slots {
   void Gap(int64_t cycles) { slots_ += cycles; }
   // The word added last goes to memory.
   void Written(const WordBeats& word) { written_ = slots_ - word.slot() + lead_ + word.output; }
+  // The words so far went to memory in blocks, and all entered the lanes equally late.
+  void Written(const Backlog& backlog) { written_ = slots_ + lead_ + backlog.least; }
+  int64_t lead() const { return lead_; }
 
   // Whether they never had to. Words enter the lanes at most `lead_` cycles behind their slots, and a slot has a cycle
   // at least, so that no more words than that are on their way.
   bool unhindered() const { return lead_ <= buffer_words_ - kOperandBufferMargin; }
 
-  VectorTime Time(int64_t depth) const {
-    const int64_t busy = slots_ + lead_;
-    return {busy, std::max(busy, written_ + latency_) + depth};
-  }
+  VectorTime Time(int64_t depth) const { return TimeOf(slots_ + lead_, written_, latency_, depth); }
 
  private:
   const int64_t latency_;
@@ -70,13 +115,16 @@ class Slots {
   int64_t written_ = 0;  // when the last byte has been handed to the output port, less the pipeline's depth
 };
 
+// How a word leaves for memory.
+enum class Leaving { kNowhere, kAlone, kInBlock, kLastOfBlock };
+
 // The same word by word, with the waiting for room.
 class BoundedSlots {
  public:
   explicit BoundedSlots(const Config& config)
       : latency_(config.memory_latency), entered_(static_cast<size_t>(config.operand_buffer_words - 1), -1) {}
 
-  void Add(const WordBeats& word, bool written) {
+  void Add(const WordBeats& word, Leaving leaving) {
     // The word that many before this one has entered the lanes, in an earlier cycle.
     const int64_t begin = std::max(next_slot_, entered_[at_] + 1);
     const int64_t enter = std::max(next_turn_, begin + word.Lead(latency_));
@@ -84,14 +132,16 @@ class BoundedSlots {
     next_turn_ = enter + word.slot();
     entered_[at_] = enter;
     at_ = at_ + 1 == entered_.size() ? 0 : at_ + 1;
-    if (written) written_ = enter + word.output;
+    if (leaving == Leaving::kAlone) written_ = enter + word.output;
+    if (leaving >= Leaving::kInBlock) block_beats_ += word.output;
+    if (leaving == Leaving::kLastOfBlock) written_ = std::max(written_, enter) + std::exchange(block_beats_, 0);
   }
   void Gap(int64_t cycles) {
     next_slot_ += cycles;
     next_turn_ += cycles;
   }
 
-  VectorTime Time(int64_t depth) const { return {next_turn_, std::max(next_turn_, written_ + latency_) + depth}; }
+  VectorTime Time(int64_t depth) const { return TimeOf(next_turn_, written_, latency_, depth); }
 
  private:
   const int64_t latency_;
@@ -99,6 +149,7 @@ class BoundedSlots {
   size_t at_ = 0;
   int64_t next_slot_ = 0, next_turn_ = 0;
   int64_t written_ = 0;
+  int64_t block_beats_ = 0;  // of the output, of the block's words so far
 };
 
 // A stream as a run of words walks along it.
@@ -269,12 +320,70 @@ VectorTime BoundedDrainTime(const Instruction& instruction, const Config& config
         for (int32_t tile = first; tile < std::min(first + together, end); ++tile) {
           std::vector<Walk> walks = DrainWalks(program, config, visit, tile);
           ToRow(walks, y);
-          slots.Add(BeatsAt(config, walks, x, ValidColumns(instruction, config, tile)), /*written=*/true);
+          const bool last = tile + 1 == std::min(first + together, end);
+          slots.Add(BeatsAt(config, walks, x, ValidColumns(instruction, config, tile)),
+                    together == 1 ? Leaving::kAlone
+                    : last        ? Leaving::kLastOfBlock
+                                  : Leaving::kInBlock);
         }
       }
     }
   }
   return slots.Time(PipelineDepth(program, config));
+}
+
+// The words of the pixels of a drain that leave together, for column tiles [first, end): nullopt where the words do not
+// all enter the lanes equally late, from the first on.
+std::optional<Backlog> DrainTogether(const Instruction& instruction, const Config& config, const Visit& visit,
+                                     int32_t first, int32_t end, Slots& slots) {
+  std::vector<std::vector<Walk>> tiles;
+  for (int32_t tile = first; tile < end; ++tile) {
+    tiles.push_back(DrainWalks(instruction.vector, config, visit, tile));
+  }
+  int64_t period_y = 1, period_x = 1;
+  for (const Walk& walk : tiles[0]) {
+    period_y = std::max(period_y, BeatPeriod(walk.stream->outer_stride[1], PortOf(walk, config)));
+    period_x = std::max(period_x, BeatPeriod(walk.step, PortOf(walk, config)));
+  }
+  period_y = std::min<int64_t>(period_y, visit.height);
+  period_x = std::min<int64_t>(period_x, visit.width);
+  bool alike = true;
+  std::vector<Backlog> rows;
+  for (int64_t y = 0; y < period_y; ++y) {
+    const int64_t times = (visit.height - y + period_y - 1) / period_y;
+    std::vector<Backlog> row;
+    for (int64_t x = 0; x < period_x; ++x) {
+      std::vector<WordBeats> block;
+      for (int32_t tile = first; tile < end; ++tile) {
+        std::vector<Walk> walks = tiles[static_cast<size_t>(tile - first)];
+        ToRow(walks, y);
+        block.push_back(BeatsAt(config, walks, x, ValidColumns(instruction, config, tile)));
+        const int64_t lead = slots.lead();
+        slots.Add(block.back(), times * ((visit.width - x + period_x - 1) / period_x));
+        alike = alike && (lead == 0 || lead == slots.lead());
+      }
+      row.push_back(BacklogOf(block));
+    }
+    rows.push_back(Repeated(row, visit.width));
+  }
+  if (!alike) return std::nullopt;
+  return Repeated(rows, visit.height);
+}
+
+// The drain of a block whose words leave in the blocks of their scales, several words each.
+VectorTime BlocksDrainTime(const Instruction& instruction, const Config& config, const Visit& visit) {
+  Slots slots(config);
+  Backlog backlog;
+  const int32_t together = DrainColumns(instruction.vector, config);
+  const int32_t end = visit.first_column + visit.columns;
+  for (int32_t first = visit.first_column; first < end; first += together) {
+    const auto tiles = DrainTogether(instruction, config, visit, first, std::min(first + together, end), slots);
+    if (!tiles) return BoundedDrainTime(instruction, config, visit);
+    backlog = backlog.Then(*tiles);
+  }
+  if (!slots.unhindered()) return BoundedDrainTime(instruction, config, visit);
+  slots.Written(backlog);
+  return slots.Time(PipelineDepth(instruction.vector, config));
 }
 
 // Calls row(pass, beats) for every row of a vector instruction in its order, and gap(pass) behind each pass of a group.
@@ -318,14 +427,19 @@ int32_t DrainColumns(const VectorProgram& program, const Config& config) {
   return program.output.blocks.present ? std::max(1, config.block_size / config.array_columns) : 1;
 }
 
-int64_t PipelineDepth(const VectorProgram& program, const Config& config) {
+int64_t LaneDepth(const VectorProgram& program, const Config& config) {
   size_t stages = 2;  // what turns operands into numbers, and numbers into what leaves
   for (const Pass& pass : program.passes) stages = std::max(stages, pass.stages.size() + 2);
-  const int64_t depth = static_cast<int64_t>(stages) * config.vector_stage_latency;
+  return static_cast<int64_t>(stages) * config.vector_stage_latency;
+}
+
+int64_t PipelineDepth(const VectorProgram& program, const Config& config) {
+  const int64_t depth = LaneDepth(program, config);
   if (!program.output.blocks.present) return depth;
-  // The quantiser holds back the words of a block while it finds their greatest magnitude: a tree over the lanes.
-  const int64_t levels = std::bit_width(static_cast<uint64_t>(config.lanes() - 1));
-  return depth + CeilDivide(config.block_size, config.lanes()) + config.vector_stage_latency * levels;
+  // Behind the last word of a block its greatest magnitude, by a tree over the lanes, and the scale that follows.
+  const int64_t lanes = std::min(config.lanes(), config.block_size);
+  const int64_t levels = std::bit_width(static_cast<uint64_t>(lanes - 1));
+  return depth + config.vector_stage_latency * (levels + 1);
 }
 
 bool ReadsMemory(const VectorProgram& program) {
@@ -364,6 +478,7 @@ int64_t RowsInFlight(const VectorProgram& program, const Config& config) {
 
 VectorTime DrainTime(const Instruction& instruction, const Config& config, const Visit& visit) {
   const VectorProgram& program = instruction.vector;
+  if (DrainColumns(program, config) > 1) return BlocksDrainTime(instruction, config, visit);
   Slots slots(config);
   WordBeats last;
   for (int32_t tile = visit.first_column; tile < visit.first_column + visit.columns; ++tile) {
@@ -399,13 +514,20 @@ VectorTime VectorInstructionTime(const VectorProgram& program, const Config& con
         if (program.passes[pass].to_memory) slots.Written(row.words.back());
       },
       [&](size_t pass) { slots.Gap(gap_of(pass)); });
-  if (slots.unhindered()) return slots.Time(depth);
+  const int64_t together = DrainColumns(program, config);  // words of a block
+  if (together == 1 && slots.unhindered()) return slots.Time(depth);
 
   BoundedSlots bounded(config);
   ForEachRow(
       program, config, lengths,
       [&](size_t pass, const RowBeats& row) {
-        for (const WordBeats& word : row.words) bounded.Add(word, program.passes[pass].to_memory);
+        for (size_t i = 0; i < row.words.size(); ++i) {
+          const bool last = (static_cast<int64_t>(i) + 1) % together == 0 || i + 1 == row.words.size();
+          bounded.Add(row.words[i], !program.passes[pass].to_memory ? Leaving::kNowhere
+                                    : together == 1                 ? Leaving::kAlone
+                                    : last                          ? Leaving::kLastOfBlock
+                                                                    : Leaving::kInBlock);
+        }
       },
       [&](size_t pass) { bounded.Gap(gap_of(pass)); });
   return bounded.Time(depth);
