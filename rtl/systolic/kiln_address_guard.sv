@@ -1,8 +1,10 @@
 // Between a unit and its port: a request that reaches outside the memory does not get through. `fault` is high while such a request stands
-// there; the command processor stops the machine then. Combinational; a null request (bytes = 0) always passes.
+// there; the command processor stops the machine then. Combinational; a null request (bytes = 0) always passes. A guard that DROPS takes
+// the request and throws it away: of two ports that wait for each other one must not be held up by the address.
 module kiln_address_guard #(
     parameter longint unsigned MEMORY_BYTES = 64'd1 << 30,
     parameter int unsigned BYTES_BITS = 5,
+    parameter bit DROPS = 1'b0,
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS
 ) (
     input  logic                    unit_valid,
@@ -17,6 +19,6 @@ module kiln_address_guard #(
   logic outside;
   assign outside = bytes != '0 && WIDE'(address) + WIDE'(bytes) > WIDE'(MEMORY_BYTES);
   assign port_valid = unit_valid && !outside;
-  assign unit_ready = port_ready && !outside;
+  assign unit_ready = port_ready && (DROPS || !outside);
   assign fault = unit_valid && outside;
 endmodule

@@ -11,6 +11,7 @@ module kiln_read_channel #(
     parameter int unsigned TAG_BITS = 8,
     parameter int unsigned OUTSTANDING = 32,  // requests under way
     parameter longint unsigned MEMORY_BYTES = 64'd1 << 30,
+    parameter bit DROPS = 1'b0,  // requests outside the memory, see kiln_address_guard
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,  // derived, do not set
     localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1)
 ) (
@@ -46,7 +47,8 @@ module kiln_read_channel #(
 
   kiln_address_guard #(
       .MEMORY_BYTES(MEMORY_BYTES),
-      .BYTES_BITS  (BYTES_BITS)
+      .BYTES_BITS  (BYTES_BITS),
+      .DROPS       (DROPS)
   ) guard (
       .unit_valid(request_valid && !unit_reset),
       .unit_ready(request_ready),

@@ -109,7 +109,8 @@ module kiln_scale_ports #(
         .MAX_BYTES   (SCALE_BYTES),
         .TAG_BITS    (INPUT_TAG_BITS),
         .OUTSTANDING (OUTSTANDING),
-        .MEMORY_BYTES(MEMORY_BYTES)
+        .MEMORY_BYTES(MEMORY_BYTES),
+        .DROPS       (1'b1)  // codes and scales wait for each other's port
     ) input_scale_channel (
         .clock          (clock),
         .unit_reset     (unit_reset),
@@ -144,7 +145,8 @@ module kiln_scale_ports #(
         .MAX_BYTES   (SCALE_BYTES),
         .TAG_BITS    (WEIGHT_TAG_BITS),
         .OUTSTANDING (OUTSTANDING),
-        .MEMORY_BYTES(MEMORY_BYTES)
+        .MEMORY_BYTES(MEMORY_BYTES),
+        .DROPS       (1'b1)  // codes and scales wait for each other's port
     ) weight_scale_channel (
         .clock          (clock),
         .unit_reset     (unit_reset),

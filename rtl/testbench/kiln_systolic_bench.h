@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "kiln_axi_memory.h"
@@ -20,6 +22,13 @@ struct SystolicPorts {
   unsigned program = 16, input = 16, weight = 16, operand = 16, output = 16;
 };
 
+// Whether a design has the ports for block scales, which are as wide as the package says (SCALE_PORT_BYTES).
+template <typename Top, typename = void>
+struct HasScalePorts : std::false_type {};
+template <typename Top>
+struct HasScalePorts<Top, std::void_t<decltype(std::declval<Top&>().output_scale_awvalid)>> : std::true_type {};
+constexpr unsigned kScalePortBytes = 8;
+
 template <typename Top>
 class SystolicBench {
  public:
@@ -31,11 +40,15 @@ class SystolicBench {
       : top_(*top),
         dump_(std::move(dump)),
         memory_(memory_bytes, timing),
-        program_(&memory_, ports.program, seed * 8 + 0),
-        input_(&memory_, ports.input, seed * 8 + 1),
-        weight_(&memory_, ports.weight, seed * 8 + 2),
-        operand_(&memory_, ports.operand, seed * 8 + 3),
-        output_(&memory_, ports.output, seed * 8 + 4) {
+        program_(&memory_, ports.program, seed * 16 + 0),
+        input_(&memory_, ports.input, seed * 16 + 1),
+        weight_(&memory_, ports.weight, seed * 16 + 2),
+        operand_(&memory_, ports.operand, seed * 16 + 3),
+        output_(&memory_, ports.output, seed * 16 + 4),
+        input_scale_(&memory_, kScalePortBytes, seed * 16 + 5),
+        weight_scale_(&memory_, kScalePortBytes, seed * 16 + 6),
+        operand_scale_(&memory_, kScalePortBytes, seed * 16 + 7),
+        output_scale_(&memory_, kScalePortBytes, seed * 16 + 8) {
     top_.control_awvalid = top_.control_wvalid = top_.control_arvalid = 0;
     top_.control_bready = top_.control_rready = 0;
     // Until its reset the machine may offer anything: the memory does not listen.
@@ -126,6 +139,12 @@ class SystolicBench {
     KILN_AXI_DRIVE_READ(top_, weight, weight_);
     KILN_AXI_DRIVE_READ(top_, operand, operand_);
     KILN_AXI_DRIVE_WRITE(top_, output, output_);
+    if constexpr (HasScalePorts<Top>::value) {
+      KILN_AXI_DRIVE_READ(top_, input_scale, input_scale_);
+      KILN_AXI_DRIVE_READ(top_, weight_scale, weight_scale_);
+      KILN_AXI_DRIVE_READ(top_, operand_scale, operand_scale_);
+      KILN_AXI_DRIVE_WRITE(top_, output_scale, output_scale_);
+    }
     top_.clock = 0;
     top_.eval();
     if (!top_.reset) Observe();
@@ -137,6 +156,12 @@ class SystolicBench {
     KILN_AXI_SAMPLE_READ(top_, weight, weight_);
     KILN_AXI_SAMPLE_READ(top_, operand, operand_);
     KILN_AXI_SAMPLE_WRITE(top_, output, output_);
+    if constexpr (HasScalePorts<Top>::value) {
+      KILN_AXI_SAMPLE_READ(top_, input_scale, input_scale_);
+      KILN_AXI_SAMPLE_READ(top_, weight_scale, weight_scale_);
+      KILN_AXI_SAMPLE_READ(top_, operand_scale, operand_scale_);
+      KILN_AXI_SAMPLE_WRITE(top_, output_scale, output_scale_);
+    }
     Clock();
   }
   void Clock() {
@@ -163,6 +188,8 @@ class SystolicBench {
   AxiMemory memory_;
   AxiReadPort program_, input_, weight_, operand_;
   AxiWritePort output_;
+  AxiReadPort input_scale_, weight_scale_, operand_scale_;  // of designs that have them
+  AxiWritePort output_scale_;
   uint64_t time_ = 0, first_ = 0, cycles_ = 0;
   bool started_ = false, ended_ = false;
   std::vector<uint64_t> finished_;

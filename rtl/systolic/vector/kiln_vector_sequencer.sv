@@ -439,43 +439,20 @@ module kiln_vector_sequencer #(
   // ---- The same along the block scales: they stay for the words that share them.
   logic same_scale;
   assign same_scale = !last_of_phase;
+  kiln_systolic_pkg::window_t window_scales;
+  always_comb begin
+    window_scales                      = command.window;
+    window_scales.row_origin           = command_scales.operand0.row_origin;
+    window_scales.column_origin        = command_scales.operand0.column_origin;
+    window_scales.output_row_stride    = command_scales.operand0.output_row_stride;
+    window_scales.output_column_stride = command_scales.operand0.output_column_stride;
+  end
   if (BLOCKS) begin : g_scales
-    kiln_systolic_pkg::stream_t operand0_scales, operand1_scales, operand2_scales, target_scales;
-    always_comb begin
-      operand0_scales                = '0;
-      operand0_scales.base           = command_scales.operand0.base;
-      operand0_scales.outer_stride0  = command_scales.operand0.outer_stride0;
-      operand0_scales.outer_stride1  = command_scales.operand0.outer_stride1;
-      operand0_scales.outer_stride2  = command_scales.operand0.outer_stride2;
-      operand0_scales.outer_stride3  = command_scales.operand0.outer_stride3;
-      operand0_scales.word_stride    = ADDRESS_BITS'(SCALES * SCALE_BYTES);
-      operand1_scales                = '0;
-      operand1_scales.base           = command_scales.operand1.base;
-      operand1_scales.outer_stride0  = command_scales.operand1.outer_stride0;
-      operand1_scales.outer_stride1  = command_scales.operand1.outer_stride1;
-      operand1_scales.outer_stride2  = command_scales.operand1.outer_stride2;
-      operand1_scales.outer_stride3  = command_scales.operand1.outer_stride3;
-      operand1_scales.word_stride    = ADDRESS_BITS'(SCALES * SCALE_BYTES);
-      operand2_scales                = '0;
-      operand2_scales.base           = command_scales.operand2.base;
-      operand2_scales.outer_stride0  = command_scales.operand2.outer_stride0;
-      operand2_scales.outer_stride1  = command_scales.operand2.outer_stride1;
-      operand2_scales.outer_stride2  = command_scales.operand2.outer_stride2;
-      operand2_scales.outer_stride3  = command_scales.operand2.outer_stride3;
-      operand2_scales.word_stride    = ADDRESS_BITS'(SCALES * SCALE_BYTES);
-      target_scales                = '0;
-      target_scales.base           = command_scales.target.base;
-      target_scales.outer_stride0  = command_scales.target.outer_stride0;
-      target_scales.outer_stride1  = command_scales.target.outer_stride1;
-      target_scales.outer_stride2  = command_scales.target.outer_stride2;
-      target_scales.outer_stride3  = command_scales.target.outer_stride3;
-      target_scales.word_stride    = ADDRESS_BITS'(SCALES * SCALE_BYTES);
-    end
-    kiln_vector_address #(
-        .BLOCKS(BLOCKS)
+    kiln_scale_address #(
+        .WORD_BYTES(SCALES * SCALE_BYTES)
     ) operand0_scale (
         .clock,
-        .command_stream(operand0_scales),
+        .command_scales(command_scales.operand0),
         .windowed(command.header.window),
         .fresh,
         .step,
@@ -489,11 +466,11 @@ module kiln_vector_sequencer #(
         .same_scale,
         .address(operand0_scale_address)
     );
-    kiln_vector_address #(
-        .BLOCKS(BLOCKS)
+    kiln_scale_address #(
+        .WORD_BYTES(SCALES * SCALE_BYTES)
     ) operand1_scale (
         .clock,
-        .command_stream(operand1_scales),
+        .command_scales(command_scales.operand1),
         .windowed(1'b0),
         .fresh,
         .step,
@@ -507,11 +484,11 @@ module kiln_vector_sequencer #(
         .same_scale,
         .address(operand1_scale_address)
     );
-    kiln_vector_address #(
-        .BLOCKS(BLOCKS)
+    kiln_scale_address #(
+        .WORD_BYTES(SCALES * SCALE_BYTES)
     ) operand2_scale (
         .clock,
-        .command_stream(operand2_scales),
+        .command_scales(command_scales.operand2),
         .windowed(1'b0),
         .fresh,
         .step,
@@ -525,11 +502,11 @@ module kiln_vector_sequencer #(
         .same_scale,
         .address(operand2_scale_address)
     );
-    kiln_vector_address #(
-        .BLOCKS(BLOCKS)
+    kiln_scale_address #(
+        .WORD_BYTES(SCALES * SCALE_BYTES)
     ) target_scale (
         .clock,
-        .command_stream(target_scales),
+        .command_scales(command_scales.target),
         .windowed(1'b0),
         .fresh,
         .step,
@@ -543,15 +520,7 @@ module kiln_vector_sequencer #(
         .same_scale,
         .address(target_scale_address)
     );
-    kiln_systolic_pkg::window_t window_scales;
     logic signed [31:0] unused_y, unused_x;
-    always_comb begin
-      window_scales                      = command.window;
-      window_scales.row_origin           = command_scales.operand0.row_origin;
-      window_scales.column_origin        = command_scales.operand0.column_origin;
-      window_scales.output_row_stride    = command_scales.operand0.output_row_stride;
-      window_scales.output_column_stride = command_scales.operand0.output_column_stride;
-    end
     kiln_window_origin window_scale (
         .clock,
         .command_window(window_scales),
@@ -571,6 +540,6 @@ module kiln_vector_sequencer #(
     assign target_scale_address       = '0;
     assign window_scale_row_offset    = '0;
     assign window_scale_column_offset = '0;
-    wire unused_scales = &{1'b0, command_scales, same_scale};
+    wire unused_scales = &{1'b0, window_scales, command_scales, same_scale};
   end
 endmodule

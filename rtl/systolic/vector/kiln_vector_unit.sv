@@ -172,7 +172,6 @@ module kiln_vector_unit #(
     activity.bytes_written = '0;
     if (operand_request_valid && operand_request_ready) activity.bytes_read = ACTIVITY_BITS'(operand_request_bytes);
     if (write_request_valid && write_request_ready) activity.bytes_written = ACTIVITY_BITS'(write_request_bytes);
-    if (scale_write_valid && scale_write_ready) activity.bytes_written = activity.bytes_written + ACTIVITY_BITS'(SCALE_BYTES);
   end
 
   // ---- The words of the instruction.

@@ -8,6 +8,8 @@
 
 #include "Vsystolic_4x4.h"
 #include "Vsystolic_4x8.h"
+#include "Vsystolic_blocks_4x4.h"
+#include "Vsystolic_blocks_4x8.h"
 #include "kiln/targets/systolic/cycle.h"
 #include "kiln/targets/systolic/units.h"
 #include "tests/rtl/systolic/machine.h"
@@ -88,6 +90,15 @@ TEST(SystolicMachine, BitsAndCyclesOfRandomPrograms) {
 }
 TEST(SystolicMachine, BitsAndCyclesOfAnotherDesignPoint) {
   RunRandomPrograms<Vsystolic_4x8>(Wide(), Ideal(Wide()), true, 1000, 100);
+}
+TEST(SystolicMachine, BitsAndCyclesWithBlockScales) {
+  RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), Ideal(Blocks()), true, 4000, 120);
+  RunRandomPrograms<Vsystolic_blocks_4x8>(NarrowBlocks(), Ideal(NarrowBlocks()), true, 5000, 80);
+}
+TEST(SystolicMachine, BitsWithBlockScalesStayUnderStalls) {
+  RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), AxiTiming(Ideal(Blocks())).StallAll(0.4), false, 6000, 40);
+  RunRandomPrograms<Vsystolic_blocks_4x8>(NarrowBlocks(), AxiTiming(Ideal(NarrowBlocks())).StallAll(0.3), false, 7000,
+                                          30);
 }
 TEST(SystolicMachine, BitsStayUnderStalls) {
   RunRandomPrograms<Vsystolic_4x4>(Square(), AxiTiming(Ideal(Square())).StallAll(0.4), false, 2000, 60);

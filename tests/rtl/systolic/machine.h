@@ -74,6 +74,27 @@ inline Config Wide() {
   return c;
 }
 
+// Block scales: of two column tiles each, with a vector unit in fp32 behind float sums.
+inline Config Blocks() {
+  Config c = Square();
+  c.input_format = c.weight_format = *FindFormat("fixed8_6");
+  c.block_size = 8;
+  systolic::SetDefaultSums(&c);
+  c.weight_port_bytes = c.output_port_bytes = 8;
+  return c;
+}
+// Two scales in a word of the vector unit; formats that do not saturate by themselves, scales that are no powers of
+// two.
+inline Config NarrowBlocks() {
+  Config c = Wide();
+  c.input_format = *FindFormat("e5m2");
+  c.weight_format = *FindFormat("e4m3");
+  c.block_size = 4;
+  c.scale_format = *FindFormat("ue5m3");
+  systolic::SetDefaultSums(&c);
+  return c;
+}
+
 inline AxiTiming Ideal(const Config& config) {
   AxiTiming timing;
   timing.latency = static_cast<uint64_t>(config.memory_latency - kAxiPortLatency);

@@ -64,6 +64,8 @@ class Builder {
   }
   uint64_t AllocateScales(int64_t count) {
     const Format& format = config_.scale_format;
+    const size_t bytes = static_cast<size_t>(format.bytes());
+    memory_.resize((memory_.size() + bytes - 1) / bytes * bytes);
     const uint64_t base = Allocate(count * format.bytes());
     for (int64_t i = 0; i < count; ++i) {
       const uint32_t code = Chance(0.001) ? static_cast<uint32_t>(random_()) & CodeMask(format)

@@ -47,7 +47,8 @@ RandomProgramCase RandomProgram(Random& random, const Config& config, int length
       opcode = static_cast<Opcode>(random.Between(1, 3));
     } while (opcode == Opcode::kDepthwise && config.depthwise_multipliers == 0);
     RandomCase c = RandomInstruction(random, config, opcode);
-    const uint64_t offset = program.memory.size() + random.Below(64);
+    const uint64_t scale_bytes = static_cast<uint64_t>(config.scale_format.bytes());
+    const uint64_t offset = (program.memory.size() + random.Below(64) + scale_bytes - 1) / scale_bytes * scale_bytes;
     Move(c.instruction, offset);
     program.memory.resize(offset);
     program.memory.insert(program.memory.end(), c.memory.begin(), c.memory.end());

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "kiln/support/random.h"
+
 namespace kiln::systolic {
 namespace {
 
@@ -270,6 +272,73 @@ TEST(StepTime, BlockScalesTravelBesideTheDataOneABeat) {
   in.vector.output.blocks.present = true;
   EXPECT_EQ(PipelineDepth(in.vector, config), 8 + (3 + 1) * 4);
   EXPECT_EQ(DrainColumns(in.vector, config), 4);
+}
+
+// Column tiles of 8 lanes, blocks of four of them.
+Instruction BlockOutput(int32_t out_channels, int32_t columns_per_block) {
+  Instruction in = Convolution3x3(/*channels=*/26, out_channels);
+  in.tiling.columns_per_block = columns_per_block;
+  in.vector.output.element = Element::kInput;
+  in.vector.output.blocks.present = true;
+  return in;
+}
+
+TEST(StepTime, BlocksLeaveBehindTheirLastWord) {
+  Config config = Machine();
+  config.block_size = 32;
+  const int64_t depth = 8 + (3 + 1) * 4, latency = config.memory_latency;
+  Instruction in = BlockOutput(/*out_channels=*/32, /*columns_per_block=*/4);
+  VectorTime time = DrainTime(in, config, VisitsOf(in, config)[0]);
+  // The last word enters in cycle 143; the four words of its block follow.
+  EXPECT_EQ(time.busy, 143 + 4);
+  EXPECT_EQ(time.finished, 143 + 4 + depth + latency);
+  // The words of the fifth tile, each a block of its own, come one a cycle and leave behind the others.
+  in = BlockOutput(/*out_channels=*/40, /*columns_per_block=*/5);
+  time = DrainTime(in, config, VisitsOf(in, config)[0]);
+  EXPECT_EQ(time.busy, 143 + 4 + 36);
+  // Two beats a word: blocks follow one another without a gap, and again the last waits for its end.
+  config.output_port_bytes = 8;
+  in = BlockOutput(/*out_channels=*/32, /*columns_per_block=*/4);
+  in.vector.output.base = 4;
+  time = DrainTime(in, config, VisitsOf(in, config)[0]);
+  EXPECT_EQ(time.busy, 143 * 2 + 4 * 2);
+
+  // A row of 11 words in a vector instruction: blocks of four, four and three.
+  config.output_port_bytes = 64;
+  VectorProgram program = in.vector;
+  program.passes[0].source = Source::kConstant;
+  program.output.base = 0;
+  program.length = 88;
+  EXPECT_EQ(VectorInstructionTime(program, config).busy, 36 * 11 - 1 + 3);
+}
+
+// Drains at odd addresses: the sum over periods of beats is that of the words one by one, which is taken where the
+// operand buffer could fill up.
+TEST(StepTime, DrainsOfBlocksAreTheSumOfTheirWords) {
+  Random random(1);
+  for (int i = 0; i < 300; ++i) {
+    Config config = Machine();
+    config.block_size = 8 << random.Below(3);
+    config.output_port_bytes = 8 << random.Below(3);
+    Instruction in = BlockOutput(static_cast<int32_t>(8 * random.Below(9) + random.Between(5, 8)), 12);
+    in.tiling.tile_height = static_cast<int32_t>(random.Between(1, 6));
+    in.tiling.tile_width = static_cast<int32_t>(random.Between(1, 6));
+    in.vector.output.base = random.Below(64);
+    in.vector.output.outer_stride = {0, random.Between(1, 500), random.Between(1, 500), 0};
+    in.vector.operands = {Stream{}};
+    in.vector.operands[0].element = Element::kFloat32;  // two beats a word
+    in.vector.operands[0].element_stride = 4;
+    in.vector.operands[0].outer_stride = {0, 256, 64, 0};
+    in.vector.passes[0].stages = {Stage{.op = StageOp::kAdd, .a = Argument::kOperand0}};
+    for (const Visit& visit : VisitsOf(in, config)) {
+      config.operand_buffer_words = 256;
+      const VectorTime sum = DrainTime(in, config, visit);
+      config.operand_buffer_words = static_cast<int>(config.memory_latency) + 2;
+      const VectorTime words = DrainTime(in, config, visit);
+      ASSERT_EQ(sum.busy, words.busy) << "case " << i;
+      ASSERT_EQ(sum.finished, words.finished) << "case " << i;
+    }
+  }
 }
 
 TEST(StepTime, CodesOfTwoBytesTakeTwiceTheBeats) {

@@ -9,6 +9,7 @@ namespace kiln::systolic {
 namespace {
 
 constexpr uint64_t kProgramAlignment = 4096;
+constexpr int kScalePortBytes = 8;  // SCALE_PORT_BYTES of rtl/systolic/kiln_systolic_pkg.sv
 
 uint64_t AlignUp(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
@@ -47,6 +48,18 @@ void AddPorts(const std::string& bus, const std::vector<Signal>& signals, std::s
   }
 }
 
+// The buses for block scales, which a design point without them has not.
+struct Bus {
+  const char* name;
+  std::vector<Signal> signals;
+};
+std::vector<Bus> ScaleBuses() {
+  return {{"input_scale", ReadSignals(kScalePortBytes)},
+          {"weight_scale", ReadSignals(kScalePortBytes)},
+          {"operand_scale", ReadSignals(kScalePortBytes)},
+          {"output_scale", WriteSignals(kScalePortBytes)}};
+}
+
 struct Parameter {
   const char* name;
   std::string value;
@@ -67,6 +80,8 @@ std::vector<Parameter> ParametersOf(const Config& c) {
       {"PRODUCT_ROUNDED", c.product_rounded ? "1'b1" : "1'b0"},
       {"PSUM_FORMAT", c.quire ? quire : format(c.psum_format)},
       {"ACCUMULATION_FORMAT", accumulates_quires ? quire : format(c.accumulation_format)},
+      {"BLOCK_SIZE", number(c.block_size)},
+      {"SCALE_FORMAT", format(c.scale_format)},
       {"INPUT_BUFFER_WORDS", number(c.input_buffer_words)},
       {"WEIGHT_BUFFER_WORDS", number(c.weight_buffer_words)},
       {"ACCUMULATION_BUFFER_WORDS", number(c.accumulation_buffer_words)},
@@ -132,7 +147,6 @@ std::optional<FormatFault> FindRtlFault(const Config& c) {
   const auto fault = [](std::string key, std::string what, std::string remedy) {
     return FormatFault{std::move(key), std::move(what), std::move(remedy)};
   };
-  if (c.block_size > 0) return fault("block_size", "the RTL has no block scales yet", "block_size: 0");
   if (c.narrow_vector()) {
     return fault("vector_format", fmt::format("the RTL's vector unit has no {} yet", c.vector_format.name), "fp32");
   }
@@ -151,6 +165,16 @@ std::string TopModule(const Config& config) {
   AddPorts("weight", ReadSignals(config.weight_port_bytes), out);
   AddPorts("operand", ReadSignals(config.operand_port_bytes), out);
   AddPorts("output", WriteSignals(config.output_port_bytes), out);
+  std::string unused;  // scale buses, where there are none
+  for (const Bus& bus : ScaleBuses()) {
+    if (config.block_size > 0) {
+      AddPorts(bus.name, bus.signals, out);
+      continue;
+    }
+    for (const Signal& s : bus.signals) {
+      unused += fmt::format("      .{}_{}({}),\n", bus.name, s.name, s.output ? "" : "'0");
+    }
+  }
   out +=
       ",\n    output logic irq,\n    // For testbenches: whether a program runs, and how many of its "
       "instructions are "
@@ -160,7 +184,7 @@ std::string TopModule(const Config& config) {
     out +=
         fmt::format("      .{}({}){}\n", parameters[i].name, parameters[i].value, i + 1 < parameters.size() ? "," : "");
   }
-  out += "  ) machine (.*);\nendmodule\n";
+  out += unused.empty() ? "  ) machine (.*);\nendmodule\n" : "  ) machine (\n" + unused + "      .*\n  );\nendmodule\n";
   return out;
 }
 

@@ -36,6 +36,14 @@ class Checker {
     Between(fmt::format("a stride of {}", what), stride, -kMaxStride, kMaxStride - 1);
   }
 
+  // Block scales stand at multiples of their size, so that none crosses a beat.
+  void ScalesAligned(std::string_view what, uint64_t base, std::initializer_list<int64_t> strides) {
+    const int64_t bytes = config_.scale_format.bytes();
+    bool aligned = base % static_cast<uint64_t>(bytes) == 0;
+    for (const int64_t stride : strides) aligned = aligned && stride % bytes == 0;
+    Require(aligned, "{} do not stand at multiples of their {} bytes", what, bytes);
+  }
+
   // A set of addresses base + sum of index_i * stride_i, index_i in [0, count_i), each of `bytes` bytes.
   struct Axis {
     int64_t count, stride;
@@ -124,6 +132,9 @@ void CheckBlocks(Checker& check, const std::string& what, const VectorProgram& v
                {windowed ? w.width : v.outer[2], windowed ? b.column_stride : b.outer_stride[2]},
                {v.outer[3], b.outer_stride[3]}},
               blocks * config.scale_format.bytes());
+  check.ScalesAligned(
+      "the scales of " + what, b.base,
+      {b.outer_stride[0], b.outer_stride[1], b.outer_stride[2], b.outer_stride[3], b.row_stride, b.column_stride});
   // What the program does not use stands in its words, too.
   for (const int64_t stride : b.outer_stride) check.Stride("the scales of " + what, stride);
   for (const int64_t stride : {b.row_stride, b.column_stride}) check.Stride("the scales of " + what, stride);
@@ -141,6 +152,11 @@ void CheckOperandScales(Checker& check, const Instruction& instruction, const Ge
   if (!check.ok()) return;
   const int64_t bytes = config.scale_format.bytes();
   const int64_t blocks = (int64_t{c.channels} + config.block_size - 1) / config.block_size;
+  for (const OperandScales& s : {input, weight}) {
+    if (s.present) {
+      check.ScalesAligned("block scales", s.base, {s.batch_stride, s.row_stride, s.column_stride});
+    }
+  }
   if (input.present) {
     check.Range("the scales of the input", input.base,
                 {{c.batch, input.batch_stride}, {c.height, input.row_stride}, {c.width, input.column_stride}},

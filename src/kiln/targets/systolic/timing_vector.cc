@@ -54,9 +54,7 @@ struct Backlog {
 
   static constexpr int64_t kNone = -(int64_t{1} << 60);
 
-  Backlog Then(const Backlog& next) const {
-    return {change + next.change, std::max(least + next.change, next.least)};
-  }
+  Backlog Then(const Backlog& next) const { return {change + next.change, std::max(least + next.change, next.least)}; }
   // `times` times, one behind the other. No more beats than slots: change <= 0.
   Backlog Times(int64_t times) const { return times == 0 ? Backlog{} : Backlog{change * times, least}; }
 };
@@ -321,10 +319,9 @@ VectorTime BoundedDrainTime(const Instruction& instruction, const Config& config
           std::vector<Walk> walks = DrainWalks(program, config, visit, tile);
           ToRow(walks, y);
           const bool last = tile + 1 == std::min(first + together, end);
-          slots.Add(BeatsAt(config, walks, x, ValidColumns(instruction, config, tile)),
-                    together == 1 ? Leaving::kAlone
-                    : last        ? Leaving::kLastOfBlock
-                                  : Leaving::kInBlock);
+          slots.Add(BeatsAt(config, walks, x, ValidColumns(instruction, config, tile)), together == 1 ? Leaving::kAlone
+                                                                                        : last ? Leaving::kLastOfBlock
+                                                                                               : Leaving::kInBlock);
         }
       }
     }
