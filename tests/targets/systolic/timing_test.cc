@@ -303,13 +303,14 @@ TEST(StepTime, BlocksLeaveBehindTheirLastWord) {
   time = DrainTime(in, config, VisitsOf(in, config)[0]);
   EXPECT_EQ(time.busy, 143 * 2 + 4 * 2);
 
-  // A row of 11 words in a vector instruction: blocks of four, four and three.
+  // A row of 11 words in a vector instruction: blocks of four, four and three. The first begins to leave in cycle 3, and
+  // each of the others behind the one before.
   config.output_port_bytes = 64;
   VectorProgram program = in.vector;
   program.passes[0].source = Source::kConstant;
   program.output.base = 0;
   program.length = 88;
-  EXPECT_EQ(VectorInstructionTime(program, config).busy, 36 * 11 - 1 + 3);
+  EXPECT_EQ(VectorInstructionTime(program, config).busy, 3 + 4 + 4 + 3);
 }
 
 // Drains at odd addresses: the sum over periods of beats is that of the words one by one, which is taken where the
