@@ -303,8 +303,8 @@ TEST(StepTime, BlocksLeaveBehindTheirLastWord) {
   time = DrainTime(in, config, VisitsOf(in, config)[0]);
   EXPECT_EQ(time.busy, 143 * 2 + 4 * 2);
 
-  // A row of 11 words in a vector instruction: blocks of four, four and three. The first begins to leave in cycle 3, and
-  // each of the others behind the one before.
+  // A row of 11 words in a vector instruction: blocks of four, four and three. The first begins to leave in cycle 3,
+  // and each of the others behind the one before.
   config.output_port_bytes = 64;
   VectorProgram program = in.vector;
   program.passes[0].source = Source::kConstant;
