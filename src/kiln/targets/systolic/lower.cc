@@ -309,7 +309,9 @@ Status Lowering::FlushHost() {
     for (const Node* node : group.nodes) reason->second += OperationsOf(*node);
   }
   host_.clear();
-  std::stable_sort(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::sort(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
   const std::unordered_set<const Node*> members(merged.nodes.begin(), merged.nodes.end());
 
   Graph graph(graph_.name());
