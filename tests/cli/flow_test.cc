@@ -67,7 +67,7 @@ class FakeAccelerator final : public Accelerator {
   Status EmitRtl(const Program&, const std::filesystem::path&) const override {
     return UnsupportedAt("", "", "no", "");
   }
-  StatusOr<Cost> EstimateCost() const override { return UnsupportedAt("", "", "no", ""); }
+  StatusOr<Cost> EstimateCost(int) const override { return UnsupportedAt("", "", "no", ""); }
   double PeakMacsPerCycle() const override { return 4; }
 
   bool has_cycles = true, cycle_differs = false, flip = false;

@@ -21,6 +21,23 @@ inline RunReport ExampleReport() {
                                       .description = "family: systolic\nname: toy-4x4  # <&>\n",
                                       .peak_macs_per_cycle = 16,
                                       .cost = {}};
+  Cost& cost = report.machine->cost;
+  cost.multipliers = 16;
+  cost.on_chip_memory_bits = 8192;
+  cost.area_square_micrometres = 50000;
+  cost.gate_equivalents = 40000;
+  cost.area_error = 0.03;
+  cost.area_error_worst = 0.12;
+  cost.units = {{.unit = "array", .logic = 30000},
+                {.unit = "buffer <in>", .logic = 0, .memory = 20000, .memory_bits = 8192}};
+  cost.events = {{.event = "multiply-accumulate", .picojoules = 0.3}};
+  cost.source = "a library & a table";
+  cost.notes = {"without wires"};
+  report.energy = Energy{.node_nm = 45,
+                         .parts = {{"array", "multiply-accumulates", 26000, 0.3},
+                                   {"array", "register bits", 100000, 0.01},
+                                   {"outer memory", "bytes", 64, 162.5}},
+                         .source = "a table"};
   report.data = {.source = "t.idx", .kind = "idx", .preprocess = "scale=1/255", .images = 100};
   report.quantisation =
       RunReport::Quantisation{.recipe = "int8", .calibration = "the first 10 images of t.idx", .format = "int8"};

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "kiln/cli/checks.h"
+#include "kiln/hardware/technology.h"
 #include "kiln/support/file.h"
 
 namespace kiln::cli {
@@ -126,6 +127,13 @@ StatusOr<FlowOptions> FlowArguments::Options() const {
   options.calibration_images = quantise_.images();
   options.compile.host_fallback = !no_host_;
   return options;
+}
+
+void DeclareNode(CLI::App& app, int* node_nm) {
+  app.add_option("--node-nm", *node_nm, "CMOS node of the areas and energies in the report")
+      ->check(CLI::IsMember(hardware::TechnologyNodes()).description(""))
+      ->type_name("NM")
+      ->capture_default_str();
 }
 
 StatusOr<Shape> ParseShape(const std::string& text, std::string_view option) {

@@ -82,6 +82,9 @@ class FlowArguments {
   QuantiseArguments quantise_;
 };
 
+// --node-nm: the CMOS node that areas and energies are stated at.
+void DeclareNode(CLI::App& app, int* node_nm);
+
 // "3x32x32". Error: not of that form.
 StatusOr<Shape> ParseShape(const std::string& text, std::string_view option);
 

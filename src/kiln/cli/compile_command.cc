@@ -6,6 +6,7 @@
 #include "kiln/cli/arguments.h"
 #include "kiln/cli/command.h"
 #include "kiln/cli/flow.h"
+#include "kiln/report/cost_report.h"
 #include "kiln/report/text.h"
 #include "kiln/support/file.h"
 
@@ -29,6 +30,15 @@ std::string KernelTable(const Program& program) {
   return table.ToString();
 }
 
+std::string CostsOf(const RunReport& report) {
+  const Cost& cost = report.machine->cost;
+  std::string text;
+  if (const std::string area = AreaLine(cost); !area.empty()) text += "area " + area + "\n";
+  if (report.energy.has_value()) text += "energy " + EnergyLine(*report.energy) + "\n";
+  const std::string table = CostTable(cost, report.energy);
+  return table.empty() ? text : text + '\n' + table;
+}
+
 class CompileCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -37,6 +47,7 @@ class CompileCommand final : public Command {
     app.add_option("--emit", folder_,
                    "Write the hardware as SystemVerilog here, with program, memory image, testbench and Makefile")
         ->type_name("FOLDER");
+    DeclareNode(app, &node_nm_);
     app.footer(
         "Without --data and --calibrate, ranges come from noise: right for time and size, not for results.\n"
         "Example:\n  kiln compile models/demo_fashion_mnist.onnx --on systolic-int8-16x16 --print");
@@ -45,6 +56,7 @@ class CompileCommand final : public Command {
   Status Run(Context& context) override {
     KILN_ASSIGN_OR_RETURN(FlowOptions options, flow_.Options());
     if (!flow_.images_given() && options.calibration.path.empty()) options.images.random = 1;
+    options.node_nm = node_nm_;
     if (!folder_.empty()) {
       KILN_RETURN_IF_ERROR(CheckOutput((std::filesystem::path(folder_) / "program.txt").string()));
     }
@@ -58,6 +70,7 @@ class CompileCommand final : public Command {
         Bytes(program.constant_bytes()), Bytes(program.activation_bytes()), Percent(program.HostShare(), 2));
     context.out << table << sums;
     for (const std::string& note : compiled.report.notes) context.out << "note: " << note << '\n';
+    if (const std::string costs = CostsOf(compiled.report); !costs.empty()) context.out << '\n' << costs;
     if (print_) context.out << '\n' << program.Print();
     if (folder_.empty()) return OkStatus();
     const std::filesystem::path folder(folder_);
@@ -69,6 +82,7 @@ class CompileCommand final : public Command {
 
  private:
   std::string folder_;
+  int node_nm_ = kDefaultNode;
   bool print_ = false;
   FlowArguments flow_;
 };

@@ -192,14 +192,15 @@ void DescribeImages(const Images& images, RunReport* report) {
 }
 
 void DescribeProgram(const Accelerator& accelerator, const std::filesystem::path& source, const Program& program,
-                     RunReport* report) {
+                     RunReport* report, int node_nm) {
   RunReport::Machine machine{.name = accelerator.name(),
                              .family = std::string(accelerator.family()),
                              .source = source.string(),
                              .description = accelerator.Describe(),
                              .peak_macs_per_cycle = accelerator.PeakMacsPerCycle(),
                              .cost = {}};
-  if (auto cost = accelerator.EstimateCost(); cost.ok()) machine.cost = *std::move(cost);
+  if (auto cost = accelerator.EstimateCost(node_nm); cost.ok()) machine.cost = *std::move(cost);
+  if (auto energy = accelerator.EstimateEnergy(program, node_nm); energy.ok()) report->energy = *std::move(energy);
   report->machine = std::move(machine);
   report->kernels = program.kernels();
   report->constant_bytes = program.constant_bytes();
@@ -281,7 +282,7 @@ StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProg
   KILN_ASSIGN_OR_RETURN(Graph quantised, PrepareForAccelerator(network, options, recipe, calibrated_on, &report));
   if (progress) progress("compile", 0, 1);
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Program> program, accelerator->Compile(quantised, options.compile));
-  DescribeProgram(*accelerator, design_point, *program, &report);
+  DescribeProgram(*accelerator, design_point, *program, &report, options.node_nm);
   return CompiledNetwork{std::move(network),     std::move(quantised), std::move(images), design_point,
                          std::move(accelerator), std::move(program),   std::move(report)};
 }

@@ -88,8 +88,9 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
 // Fills in what is known before a run.
 void DescribeModel(const Graph& network, RunReport* report);
 void DescribeImages(const Images& images, RunReport* report);
+// Area and energy are those of `node_nm`; what the family has no model of stays absent.
 void DescribeProgram(const Accelerator& accelerator, const std::filesystem::path& source, const Program& program,
-                     RunReport* report);
+                     RunReport* report, int node_nm = kDefaultNode);
 
 struct FlowOptions {
   std::filesystem::path model;
@@ -101,6 +102,7 @@ struct FlowOptions {
   int64_t calibration_images = 0;  // 0: the recipe's number
   CompileOptions compile;
   EvaluateOptions evaluate;
+  int node_nm = kDefaultNode;  // of areas and energies
 };
 
 // A program with what it was made from.

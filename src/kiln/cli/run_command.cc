@@ -32,6 +32,7 @@ constexpr char kLimit[] = "--limit says how many";
 
 constexpr Unheeded kUnheeded[] = {
     {Level::kReference, "--on", kInFp32, kOtherLevel},
+    {Level::kReference, "--node-nm", kInFp32, kOtherLevel},
     {Level::kReference, "--no-host", kInFp32, kOtherLevel},
     {Level::kReference, "--quantise", kInFp32, kOtherLevel},
     {Level::kReference, "--calibrate", kInFp32, kOtherLevel},
@@ -63,6 +64,7 @@ class RunCommand final : public Command {
         ->type_name("N")
         ->check(InRange(1, 1 << 24))
         ->capture_default_str();
+    DeclareNode(app, &node_nm_);
     app.add_flag("--no-fp32", no_fp32_, "Leave out the fp32 run that accuracy is compared with");
     const auto output = app.add_option_group("Output");
     output->add_option("--json", json_, "Everything that the run told, as JSON; - is standard output")
@@ -89,6 +91,7 @@ class RunCommand final : public Command {
     }
     KILN_RETURN_IF_ERROR(flow_.CheckImagesGiven());
     options.evaluate.level = *level;
+    options.node_nm = node_nm_;
     options.evaluate.limit = limit_;
     options.evaluate.cycle_limit = cycle_limit_.value_or(1);
     options.evaluate.demand_cycles = cycle_limit_.has_value();
@@ -146,7 +149,7 @@ class RunCommand final : public Command {
   std::string level_ = "functional";
   int64_t limit_ = 0, chunk_ = 1000;
   std::optional<int64_t> cycle_limit_;
-  int top_ = 12;
+  int top_ = 12, node_nm_ = kDefaultNode;
   bool no_fp32_ = false;
   FlowArguments flow_;
 };

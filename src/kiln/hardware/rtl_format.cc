@@ -174,6 +174,13 @@ std::string QuireDescriptor(const Format& input, const Format& weight) {
   return QuireOf(input, weight).Literal(kFormatBits);
 }
 
+NumberWidths WidthsOf(const Format& format) {
+  const Span span = SpanOf(format);
+  return {.significand_bits = span.significand_bits,
+          .exponent_bits = SignedBits(span.least_exponent, span.greatest_exponent),
+          .integer_bits = IntegerBits(format, KindOf(format.kind) == kTable)};
+}
+
 bool CanBeTable(const Format& format) {
   return format.bits <= kMostTableBits && format.rounding != Rounding::kStochastic &&
          format.overflow != Overflow::kWrap;

@@ -20,6 +20,13 @@ enum class DescriptorStyle {
 std::string FormatDescriptor(const Format& format, DescriptorStyle style = DescriptorStyle::kFields);
 // The literal of the quire of the two formats' products (numerics/quire.h), for psums and accumulations.
 std::string QuireDescriptor(const Format& input, const Format& weight);
+// How wide a format's numbers are between decoding and encoding, as its descriptor has it.
+struct NumberWidths {
+  int significand_bits = 1;  // of the longest significand, its leading bit included
+  int exponent_bits = 1;     // of a signed number for the exponents
+  int integer_bits = 0;      // of what a code counts in an integer sum; 0 where it cannot be in one
+};
+NumberWidths WidthsOf(const Format& format);
 // Whether a format can be a table.
 bool CanBeTable(const Format& format);
 

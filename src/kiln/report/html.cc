@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kiln/report/cost_report.h"
 #include "kiln/report/html_parts.h"
 #include "kiln/report/text.h"
 
@@ -91,9 +92,8 @@ std::string Settings(const RunReport& report) {
     const Cost& cost = report.machine->cost;
     if (cost.multipliers >= 0) out += Setting("multipliers", Thousands(cost.multipliers));
     if (cost.on_chip_memory_bits >= 0) out += Setting("on-chip memory", Bytes(cost.on_chip_memory_bits / 8));
-    if (cost.area_square_micrometres >= 0) {
-      out += Setting("area", fmt::format("{:.3f} mm² ({})", cost.area_square_micrometres * 1e-6, cost.source));
-    }
+    out += Setting("area", AreaLine(cost));
+    if (report.energy.has_value()) out += Setting("energy", EnergyLine(*report.energy));
     out += Setting("memory image", fmt::format("constants {}, activations {} at their peak",
                                                Bytes(report.constant_bytes), Bytes(report.activation_bytes)));
   }
@@ -175,6 +175,32 @@ std::string UnitTable(const Trace& trace) {
   return out + "</tbody></table></div>";
 }
 
+std::string Costs(const RunReport& report) {
+  const Cost& cost = report.machine->cost;
+  const std::vector<CostRow> rows = CostRows(cost, report.energy);
+  if (rows.empty()) return "";
+  double area = 0, energy = 0;
+  for (const CostRow& row : rows) {
+    area = std::max(area, row.area);
+    energy = std::max(energy, row.picojoules);
+  }
+  std::string out =
+      R"(<h2>Area and energy</h2><div class="scroll"><table><thead><tr><th>unit</th><th class="n">area</th>)"
+      R"(<th></th><th class="n">of it memory</th><th class="n">energy an image</th><th></th></tr></thead><tbody>)";
+  const auto bar = [](double part, double most) { return html::ShareBar(most > 0 ? part / most : 0, ""); };
+  for (const CostRow& row : rows) {
+    out += fmt::format(
+        R"(<tr><td>{}</td><td class="n">{}</td><td>{}</td><td class="n">{}</td><td class="n">{}</td><td>{}</td></tr>)",
+        EscapeHtml(row.unit), row.area > 0 ? SquareMillimetres(row.area) : "", bar(row.area, area),
+        row.memory > 0 ? Percent(row.memory / row.area) : "", row.picojoules > 0 ? Joules(row.picojoules) : "",
+        bar(row.picojoules, energy));
+  }
+  out += "</tbody></table></div>";
+  std::string notes = "Based on: " + cost.source + ".";
+  for (const std::string& note : cost.notes) notes += " Note: " + note + ".";
+  return out + fmt::format(R"(<p class="note">{}</p>)", EscapeHtml(notes));
+}
+
 std::string HostKernels(const RunReport& report) {
   std::string rows;
   for (const KernelInfo& kernel : report.kernels) {
@@ -210,7 +236,7 @@ std::string ToHtml(const RunReport& report) {
     out += "<h2>Units</h2>\n" + html::Stalls(*report.trace) + "\n" + UnitTable(*report.trace) + "\n";
   }
   if (report.machine.has_value()) {
-    out += HostKernels(report) + "\n";
+    out += Costs(report) + "\n" + HostKernels(report) + "\n";
     out += fmt::format("<h2>Design point</h2><details><summary>all parameters</summary><pre>{}</pre></details>\n",
                        EscapeLines(report.machine->description));
   }

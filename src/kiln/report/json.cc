@@ -43,6 +43,48 @@ Json Kernels(const RunReport& report) {
   return out;
 }
 
+// Absent figures are null.
+Json Figure(double value) { return value < 0 ? Json(nullptr) : Json(value); }
+
+Json CostOf(const Cost& cost) {
+  Json units = Json::array(), events = Json::array();
+  for (const UnitArea& unit : cost.units) {
+    units.push_back({{"unit", unit.unit},
+                     {"logic_um2", unit.logic},
+                     {"memory_um2", unit.memory},
+                     {"memory_bits", unit.memory_bits}});
+  }
+  for (const EventEnergy& event : cost.events) {
+    events.push_back({{"event", event.event}, {"picojoules", event.picojoules}});
+  }
+  return {{"node_nm", cost.node_nm},
+          {"area_um2", Figure(cost.area_square_micrometres)},
+          {"gate_equivalents", Figure(cost.gate_equivalents)},
+          {"area_error", Figure(cost.area_error)},
+          {"area_error_worst", Figure(cost.area_error_worst)},
+          {"multipliers", cost.multipliers},
+          {"on_chip_memory_bits", cost.on_chip_memory_bits},
+          {"units", std::move(units)},
+          {"events", std::move(events)},
+          {"source", cost.source},
+          {"notes", cost.notes}};
+}
+
+Json EnergyOf(const Energy& energy) {
+  Json parts = Json::array();
+  for (const EnergyPart& part : energy.parts) {
+    parts.push_back({{"unit", part.unit},
+                     {"event", part.event},
+                     {"count", part.count},
+                     {"picojoules_each", part.picojoules_each},
+                     {"picojoules", part.picojoules()}});
+  }
+  return {{"node_nm", energy.node_nm},
+          {"picojoules_per_image", energy.picojoules()},
+          {"parts", std::move(parts)},
+          {"source", energy.source}};
+}
+
 Json Units(const Trace& trace) {
   Json out = Json::array();
   for (const UnitTrace& unit : trace.units) {
@@ -71,8 +113,10 @@ std::string ToJson(const RunReport& report) {
                            {"family", machine.family},
                            {"source", machine.source},
                            {"peak_macs_per_cycle", machine.peak_macs_per_cycle},
-                           {"description", machine.description}};
+                           {"description", machine.description},
+                           {"cost", CostOf(machine.cost)}};
   }
+  json["energy"] = report.energy.has_value() ? EnergyOf(*report.energy) : Json(nullptr);
   json["data"] = {{"source", report.data.source},
                   {"kind", report.data.kind},
                   {"preprocess", report.data.preprocess},

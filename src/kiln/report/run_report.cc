@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "kiln/report/cost_report.h"
 #include "kiln/report/text.h"
 
 namespace kiln {
@@ -218,9 +219,12 @@ std::string ToText(const RunReport& report, int top) {
                                               Because(LargestHostReason(report), HostShare(report))));
     lines.Add("memory", fmt::format("constants {}, activations {} at their peak", Bytes(report.constant_bytes),
                                     Bytes(report.activation_bytes)));
+    if (const std::string area = AreaLine(report.machine->cost); !area.empty()) lines.Add("area", area);
+    if (report.energy.has_value()) lines.Add("energy", EnergyLine(*report.energy));
   }
   std::string out = lines.Take();
-  for (const std::string& table : {KernelTable(report, top), HostTable(report)}) {
+  const std::string costs = report.machine.has_value() ? CostTable(report.machine->cost, report.energy) : "";
+  for (const std::string& table : {KernelTable(report, top), HostTable(report), costs}) {
     if (!table.empty()) out += '\n' + table;
   }
   return out;

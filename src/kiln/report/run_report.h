@@ -33,6 +33,7 @@ struct RunReport {
     Cost cost;
   };
   std::optional<Machine> machine;  // none at the reference level
+  std::optional<Energy> energy;    // of one image on it, where the family has a model
   struct Data {
     std::string source, kind, preprocess;
     int64_t images = 0;  // of those in the file

@@ -32,4 +32,8 @@ StatusOr<Waveform> Accelerator::RecordDifference(const Program&, const Batch&, c
   return UnsupportedAt("", name(), "the " + std::string(family()) + " family has no rtl level", "");
 }
 
+StatusOr<Energy> Accelerator::EstimateEnergy(const Program&, int) const {
+  return UnsupportedAt("", name(), "the " + std::string(family()) + " family has no model of energy", "");
+}
+
 }  // namespace kiln

@@ -23,6 +23,7 @@
 #include "kiln/ir/graph.h"
 #include "kiln/ir/tensor.h"
 #include "kiln/support/status.h"
+#include "kiln/targets/interface/cost.h"
 #include "kiln/targets/interface/program.h"
 #include "kiln/targets/interface/trace.h"
 
@@ -83,14 +84,6 @@ struct Waveform {
   int64_t begin = 0, end = 0;  // cycles, from the start of the kernel's stretch between host kernels
 };
 
-// What a design point costs. Filled as far as the family can; an absent figure is negative.
-struct Cost {
-  double area_square_micrometres = -1;
-  int64_t multipliers = -1;  // multiply-accumulate units
-  int64_t on_chip_memory_bits = -1;
-  std::string source;  // where the figures come from
-};
-
 class Accelerator {
  public:
   virtual ~Accelerator() = default;
@@ -120,7 +113,8 @@ class Accelerator {
   virtual StatusOr<RunResult> Run(const Program& program, const Batch& batch, const RunOptions& options) const = 0;
   // Writes SystemVerilog, memory images, file list and Makefile. Unimplemented where a family has no RTL yet.
   virtual Status EmitRtl(const Program& program, const std::filesystem::path& folder) const = 0;
-  virtual StatusOr<Cost> EstimateCost() const = 0;
+  // At a CMOS node of hardware/technology.h. Error: no such node.
+  virtual StatusOr<Cost> EstimateCost(int node_nm) const = 0;
   // Multiply-accumulates that the design point can do in one cycle at most, for utilisation.
   virtual double PeakMacsPerCycle() const = 0;
   // Looks for the first kernel that the rtl level runs in other cycles (behind an ideal memory) or leaves other bits
@@ -128,6 +122,8 @@ class Accelerator {
   // Where they do the same nothing is written. Unimplemented where a family has no RTL.
   virtual StatusOr<Waveform> RecordDifference(const Program& program, const Batch& batch, const RtlOptions& options,
                                               const std::filesystem::path& file) const;
+  // What one image takes, host kernels left out. Unimplemented where a family has no such model yet.
+  virtual StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const;
 };
 
 }  // namespace kiln

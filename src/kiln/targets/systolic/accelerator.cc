@@ -7,8 +7,10 @@
 #include "kiln/support/check.h"
 #include "kiln/targets/interface/family.h"
 #include "kiln/targets/systolic/codegen.h"
+#include "kiln/targets/systolic/cost.h"
 #include "kiln/targets/systolic/cycle.h"
 #include "kiln/targets/systolic/emit.h"
+#include "kiln/targets/systolic/events.h"
 #include "kiln/targets/systolic/functional.h"
 #include "kiln/targets/systolic/lower.h"
 #include "kiln/targets/systolic/program.h"
@@ -140,21 +142,13 @@ StatusOr<Waveform> SystolicAccelerator::RecordDifference(const Program& program,
   return systolic::RecordDifference(*systolic, batch, options, file);
 }
 
-StatusOr<Cost> SystolicAccelerator::EstimateCost() const {
-  const Config& c = config_;
-  Cost cost;
-  cost.multipliers = c.macs_per_cycle() + int64_t{c.lanes()} * c.depthwise_multipliers;
-  const int64_t input_word = int64_t{c.array_rows} * c.input_format.bits;
-  const int64_t weight_word = int64_t{c.array_columns} * c.weight_format.bits;
-  cost.on_chip_memory_bits =
-      2 * c.input_buffer_words * input_word + 2 * c.weight_buffer_words * weight_word +
-      int64_t{c.accumulation_buffer_banks} * c.accumulation_buffer_words * c.array_columns * c.accumulator_bits() +
-      int64_t{c.vector_row_buffer_words} * c.lanes() * c.vector_format.bits;
-  if (c.depthwise_multipliers > 0) {
-    cost.on_chip_memory_bits += 2 * int64_t{c.depthwise_buffer_words} * c.lanes() * c.input_format.bits;
-  }
-  cost.source = "counted from the design point";
-  return cost;
+StatusOr<Cost> SystolicAccelerator::EstimateCost(int node_nm) const { return CostOf(config_, node_nm); }
+
+StatusOr<Energy> SystolicAccelerator::EstimateEnergy(const Program& program, int node_nm) const {
+  const auto* systolic = dynamic_cast<const SystolicProgram*>(&program);
+  if (systolic == nullptr)
+    return ErrorAt("", name(), "the program was compiled for another family", "compile it for this one");
+  return EnergyOf(CountEvents(systolic->instructions(), config_), config_, node_nm);
 }
 
 StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml, std::string_view source) {

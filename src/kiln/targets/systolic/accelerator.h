@@ -29,7 +29,8 @@ class SystolicAccelerator final : public Accelerator {
   Status EmitRtl(const Program& program, const std::filesystem::path& folder) const override;
   StatusOr<Waveform> RecordDifference(const Program& program, const Batch& batch, const RtlOptions& options,
                                       const std::filesystem::path& file) const override;
-  StatusOr<Cost> EstimateCost() const override;
+  StatusOr<Cost> EstimateCost(int node_nm) const override;
+  StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const override;
   double PeakMacsPerCycle() const override { return static_cast<double>(config_.macs_per_cycle()); }
 
  private:

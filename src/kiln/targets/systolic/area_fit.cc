@@ -1,0 +1,239 @@
+#include "kiln/targets/systolic/area_fit.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+
+#include "fmt/format.h"
+#include "kiln/support/check.h"
+
+namespace kiln::systolic {
+namespace {
+
+std::vector<std::string> Split(std::string_view text, char at) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == at) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+// Solves M x = y for a symmetric positive definite M, by Gaussian elimination with pivots.
+std::vector<double> Solve(std::vector<std::vector<double>> m, std::vector<double> y) {
+  const size_t n = y.size();
+  for (size_t k = 0; k < n; ++k) {
+    size_t pivot = k;
+    for (size_t i = k + 1; i < n; ++i) {
+      if (std::abs(m[i][k]) > std::abs(m[pivot][k])) pivot = i;
+    }
+    std::swap(m[k], m[pivot]);
+    std::swap(y[k], y[pivot]);
+    for (size_t i = k + 1; i < n; ++i) {
+      const double factor = m[i][k] / m[k][k];
+      for (size_t j = k; j < n; ++j) m[i][j] -= factor * m[k][j];
+      y[i] -= factor * y[k];
+    }
+  }
+  std::vector<double> x(n);
+  for (size_t k = n; k-- > 0;) {
+    double rest = y[k];
+    for (size_t j = k + 1; j < n; ++j) rest -= m[k][j] * x[j];
+    x[k] = rest / m[k][k];
+  }
+  return x;
+}
+
+// The normal equations of a least squares problem, columns scaled to length 1.
+class Normal {
+ public:
+  Normal(const std::vector<std::vector<double>>& rows, const std::vector<double>& b)
+      : size_(rows.empty() ? 0 : rows.front().size()), lengths_(size_), product_(size_), right_(size_) {
+    for (size_t i = 0; i < size_; ++i) {
+      for (const auto& row : rows) lengths_[i] += row[i] * row[i];
+      lengths_[i] = lengths_[i] > 0 ? std::sqrt(lengths_[i]) : 1;
+    }
+    for (size_t i = 0; i < size_; ++i) {
+      product_[i].resize(size_);
+      for (size_t r = 0; r < rows.size(); ++r) {
+        right_[i] += rows[r][i] / lengths_[i] * b[r];
+        for (size_t j = 0; j < size_; ++j) product_[i][j] += rows[r][i] / lengths_[i] * rows[r][j] / lengths_[j];
+      }
+    }
+  }
+  size_t size() const { return size_; }
+  double length(size_t i) const { return lengths_[i]; }
+
+  // How fast the error falls when x[i] grows.
+  double Descent(const std::vector<double>& x, size_t i) const {
+    double descent = right_[i];
+    for (size_t j = 0; j < size_; ++j) descent -= product_[i][j] * x[j];
+    return descent;
+  }
+  // The best x whose entries outside `free` are 0.
+  std::vector<double> Best(const std::vector<bool>& free) const {
+    std::vector<size_t> places;
+    for (size_t i = 0; i < size_; ++i) {
+      if (free[i]) places.push_back(i);
+    }
+    std::vector<std::vector<double>> m(places.size(), std::vector<double>(places.size()));
+    std::vector<double> y(places.size());
+    for (size_t i = 0; i < places.size(); ++i) {
+      y[i] = right_[places[i]];
+      for (size_t j = 0; j < places.size(); ++j) m[i][j] = product_[places[i]][places[j]];
+      m[i][i] += kRidge;
+    }
+    const std::vector<double> found = Solve(std::move(m), std::move(y));
+    std::vector<double> x(size_);
+    for (size_t i = 0; i < places.size(); ++i) x[places[i]] = found[i];
+    return x;
+  }
+
+ private:
+  // Keeps columns that are the same apart; far below what is looked at.
+  static constexpr double kRidge = 1e-9;
+  size_t size_;
+  std::vector<double> lengths_;
+  std::vector<std::vector<double>> product_;
+  std::vector<double> right_;
+};
+
+StatusOr<GridPoint> ParsePoint(const std::vector<std::string>& cells, const std::string& place) {
+  constexpr size_t kModule = 0, kWithout = 1, kParameters = 2, kUse = 3, kArea = 4, kColumns = 8;
+  if (cells.size() != kColumns) return ErrorAt(place, "", "has another number of cells than the file's head", "");
+  GridPoint point{.module = cells[kModule], .without = cells[kWithout], .parameters = {}, .text = cells[kParameters]};
+  KILN_ASSIGN_OR_RETURN(point.parameters, ModuleParameters::Parse(cells[kParameters]));
+  point.check = cells[kUse] == "check";
+  const std::string& area = cells[kArea];
+  const auto [end, error] = std::from_chars(area.data(), area.data() + area.size(), point.area);
+  if (error != std::errc() || end != area.data() + area.size() || !(point.area > 0)) {
+    return ErrorAt(place, area, "is no area", "a number above 0");
+  }
+  return point;
+}
+
+void Add(double error, FitError* sum) {
+  ++sum->points;
+  sum->mean += std::abs(error);
+  sum->worst = std::max(sum->worst, std::abs(error));
+}
+
+}  // namespace
+
+StatusOr<std::vector<GridPoint>> ParseGrid(const std::string& text, const std::string& file) {
+  std::vector<GridPoint> grid;
+  const std::vector<std::string> lines = Split(text, '\n');
+  bool head = true;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].empty() || lines[i].starts_with('#')) continue;
+    if (std::exchange(head, false)) continue;
+    KILN_ASSIGN_OR_RETURN(GridPoint point, ParsePoint(Split(lines[i], ','), fmt::format("{}:{}", file, i + 1)));
+    grid.push_back(std::move(point));
+  }
+  return grid;
+}
+
+std::vector<double> SolveNonNegative(const std::vector<std::vector<double>>& rows, const std::vector<double>& b) {
+  constexpr double kFlat = 1e-7;  // less of a descent is none
+  const Normal normal(rows, b);
+  std::vector<bool> free(normal.size());
+  std::vector<double> x(normal.size());
+  for (size_t turns = 10 * normal.size() + 10; turns > 0; --turns) {
+    // The entry at 0 that most wants to grow.
+    size_t best = normal.size();
+    double most = kFlat;
+    for (size_t i = 0; i < normal.size(); ++i) {
+      if (const double descent = free[i] ? 0 : normal.Descent(x, i); descent > most) {
+        most = descent;
+        best = i;
+      }
+    }
+    if (best == normal.size()) break;
+    free[best] = true;
+    for (;;) {
+      const std::vector<double> wanted = normal.Best(free);
+      // As far towards the best as no entry falls below 0; those that come to 0 stay there.
+      double step = 1;
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        if (free[i] && wanted[i] <= 0) step = std::min(step, x[i] / (x[i] - wanted[i] + 1e-300));
+      }
+      bool stopped = false;
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        if (!free[i]) continue;
+        x[i] += step * (wanted[i] - x[i]);
+        if (wanted[i] <= 0 && x[i] < 1e-12) {
+          x[i] = 0;
+          free[i] = false;
+          stopped = true;
+        }
+      }
+      if (!stopped) break;
+    }
+  }
+  for (size_t i = 0; i < x.size(); ++i) x[i] /= normal.length(i);
+  return x;
+}
+
+std::vector<FittedModel> FitModels(const std::vector<GridPoint>& grid) {
+  std::vector<FittedModel> fitted;
+  for (const ModuleModel& model : ModuleModels()) {
+    std::vector<std::vector<double>> rows;
+    size_t features = 0;
+    for (const GridPoint& point : grid) {
+      if (FindModuleModel(point.module, point.parameters) != &model || point.check) continue;
+      std::vector<double> row;
+      for (const Feature& feature : model.features(point.parameters, fitted)) row.push_back(feature.count / point.area);
+      features = row.size();
+      rows.push_back(std::move(row));
+    }
+    if (rows.empty()) continue;
+    FittedModel result;
+    result.name = model.name;
+    result.coefficients = SolveNonNegative(rows, std::vector<double>(rows.size(), 1.0));
+    KILN_CHECK(result.coefficients.size() == features);
+    // What is printed is what is used.
+    for (double& c : result.coefficients) c = std::round(c * 1e4) / 1e4;
+    fitted.push_back(result);
+    FittedModel& last = fitted.back();
+    for (const GridPoint& point : grid) {
+      if (FindModuleModel(point.module, point.parameters) != &model) continue;
+      Add(RelativeError(point, fitted), point.check ? &last.check : &last.fit);
+    }
+    if (last.fit.points > 0) last.fit.mean /= last.fit.points;
+    if (last.check.points > 0) last.check.mean /= last.check.points;
+  }
+  return fitted;
+}
+
+double RelativeError(const GridPoint& point, const std::vector<FittedModel>& fitted) {
+  return ModuleArea(point.module, point.parameters, fitted) / point.area - 1;
+}
+
+std::string PrintCoefficients(const std::vector<FittedModel>& fitted) {
+  std::string text =
+      "// Written by fit_area from technology/osu018/systolic_grid.csv: um2 for one of each feature, at 180 nm; how "
+      "many\n"
+      "// points each model was fitted to, with the mean and the worst of the relative errors there; the same on "
+      "points that\n"
+      "// were kept out of the fit.\n";
+  const auto error = [](const FitError& e) { return fmt::format("{{{}, {:.4f}, {:.4f}}}", e.points, e.mean, e.worst); };
+  for (const FittedModel& model : fitted) {
+    const auto found = std::find_if(ModuleModels().begin(), ModuleModels().end(),
+                                    [&](const ModuleModel& m) { return m.name == model.name; });
+    KILN_CHECK(found != ModuleModels().end());
+    text += fmt::format("{{\"{}\",\n {{\n", model.name);
+    const std::vector<Feature> features = found->features({}, fitted);
+    for (size_t i = 0; i < features.size(); ++i) {
+      text += fmt::format("     {:.10g},  // {}\n", model.coefficients[i], features[i].name);
+    }
+    text += fmt::format(" }},\n {},\n {}}},\n", error(model.fit), error(model.check));
+  }
+  return text;
+}
+
+}  // namespace kiln::systolic
