@@ -22,6 +22,8 @@ Status Fit(const std::string& file, bool errors) {
     return OkStatus();
   }
   for (const GridPoint& point : grid) {
+    const ModuleModel* model = FindModuleModel(point.module, point.parameters);
+    if (model == nullptr || FindFit(*model, fitted) == nullptr) continue;  // too few points
     fmt::print("{:+6.1f} %  {:>12.0f} um2  {}{} {}\n", 100 * RelativeError(point, fitted), point.area, point.module,
                point.check ? " (check)" : "", point.text);
   }

@@ -44,6 +44,12 @@ TEST(CostReport, SaysWhatItIsBasedOn) {
   EXPECT_THAT(AreaLine(report.machine->cost), HasSubstr("logic within 3.0 % (worst unit 12.0 %)"));
 }
 
+TEST(CostReport, SaysWhatIsNotInIt) {
+  RunReport report = ExampleReport();
+  report.machine->cost.missing = {"one part", "another"};
+  EXPECT_THAT(AreaLine(report.machine->cost), HasSubstr("INCOMPLETE, without one part, another"));
+}
+
 TEST(CostReport, LeavesOutWhatIsNotKnown) {
   EXPECT_EQ(CostTable({}, std::nullopt), "");
   EXPECT_EQ(AreaLine({}), "");

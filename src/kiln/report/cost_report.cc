@@ -1,6 +1,7 @@
 #include "kiln/report/cost_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -44,6 +45,7 @@ std::string AreaLine(const Cost& cost) {
   std::string line =
       fmt::format("{} at {} nm: {} and {} of memory", SquareMillimetres(cost.area_square_micrometres), cost.node_nm,
                   Metric(cost.gate_equivalents, "gates"), Bytes(cost.on_chip_memory_bits / 8));
+  if (!cost.missing.empty()) line += fmt::format("; INCOMPLETE, without {}", fmt::join(cost.missing, ", "));
   if (cost.area_error >= 0) {
     line += fmt::format("; logic within {} (worst unit {})", Percent(cost.area_error), Percent(cost.area_error_worst));
   }

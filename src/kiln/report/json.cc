@@ -62,6 +62,7 @@ Json CostOf(const Cost& cost) {
           {"gate_equivalents", Figure(cost.gate_equivalents)},
           {"area_error", Figure(cost.area_error)},
           {"area_error_worst", Figure(cost.area_error_worst)},
+          {"missing", cost.missing},
           {"multipliers", cost.multipliers},
           {"on_chip_memory_bits", cost.on_chip_memory_bits},
           {"units", std::move(units)},

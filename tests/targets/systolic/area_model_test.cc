@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string_view>
 
 #include "kiln/support/file.h"
 #include "kiln/targets/systolic/area_fit.h"
@@ -49,7 +50,7 @@ TEST(AreaModel, StatedErrorsAreThoseOnTheGrid) {
   for (const FittedModel& fitted : FittedModels()) {
     FitError fit, check;
     for (const GridPoint& point : Grid()) {
-      if (FindModuleModel(point.module, point.parameters)->name != fitted.name) continue;
+      if (fitted.name != FindModuleModel(point.module, point.parameters)->name) continue;
       const double error = std::abs(RelativeError(point, FittedModels()));
       FitError& sum = point.check ? check : fit;
       ++sum.points;
@@ -67,18 +68,18 @@ TEST(AreaModel, StatedErrorsAreThoseOnTheGrid) {
 TEST(AreaModel, ErrorsAreSmall) {
   for (const FittedModel& fitted : FittedModels()) {
     EXPECT_GE(fitted.fit.points, 2) << fitted.name;
+    EXPECT_GE(fitted.check.points, 1) << fitted.name;
     EXPECT_LT(fitted.fit.mean, 0.08) << fitted.name;
     EXPECT_LT(fitted.check.mean, 0.12) << fitted.name;
   }
 }
 
 TEST(AreaModel, EveryPointHasAModel) {
-  EXPECT_GT(Grid().size(), 50u);
+  EXPECT_GT(Grid().size(), 100u);
   for (const GridPoint& point : Grid()) {
     const ModuleModel* model = FindModuleModel(point.module, point.parameters);
     ASSERT_NE(model, nullptr) << point.module;
     EXPECT_EQ(point.without, model->without) << point.module;
-    EXPECT_NE(FindFit(*model), nullptr) << model->name;
   }
 }
 
@@ -109,10 +110,13 @@ TEST(AreaModel, GrowsWithEverySize) {
                                "DEPTHWISE_MULTIPLIERS",
                                "SLOTS"};
   for (const GridPoint& point : Grid()) {
+    if (FindFit(*FindModuleModel(point.module, point.parameters)) == nullptr) continue;
     const double area = ModuleArea(point.module, point.parameters);
     for (const char* size : sizes) {
       const int64_t value = point.parameters.Number(size, 0);
       if (value == 0) continue;
+      // Its rows and columns share their places in a square one, which is smaller than a longish one.
+      if (point.module == "kiln_weight_buffer" && std::string_view(size).starts_with("ARRAY_")) continue;
       ModuleParameters larger = point.parameters;
       larger.Set(size, 2 * value);
       EXPECT_GE(ModuleArea(point.module, larger) * (1 + 1e-9), area)

@@ -184,14 +184,17 @@ std::vector<FittedModel> FitModels(const std::vector<GridPoint>& grid) {
   for (const ModuleModel& model : ModuleModels()) {
     std::vector<std::vector<double>> rows;
     size_t features = 0;
+    bool checked = false;
     for (const GridPoint& point : grid) {
-      if (FindModuleModel(point.module, point.parameters) != &model || point.check) continue;
+      if (FindModuleModel(point.module, point.parameters) != &model) continue;
+      checked = checked || point.check;
+      if (point.check) continue;
       std::vector<double> row;
       for (const Feature& feature : model.features(point.parameters, fitted)) row.push_back(feature.count / point.area);
       features = row.size();
       rows.push_back(std::move(row));
     }
-    if (rows.empty()) continue;
+    if (rows.empty() || !checked) continue;
     FittedModel result;
     result.name = model.name;
     result.coefficients = SolveNonNegative(rows, std::vector<double>(rows.size(), 1.0));

@@ -106,12 +106,13 @@ Features WeightBuffer(const Parameters& p, const Fitted&) {
   const auto columns = static_cast<double>(p.Number("ARRAY_COLUMNS", 8));
   const auto sets = static_cast<double>(p.Number("WEIGHT_ROWS_PER_CYCLE", 1));
   const auto bits = static_cast<double>(p.Number("CODE_BITS", 8));
-  const double memories = std::max(rows / sets, columns);
-  const double tiles = static_cast<double>(p.Number("WEIGHT_BUFFER_WORDS", 1024)) / rows;
-  return {{"places turned", sets * bits * ShifterArea(memories)},
+  const double steps = rows / sets, memories = std::max(steps, columns);
+  // Rows and columns come in the same places where the tile of a set is square.
+  const bool apart = steps != columns;
+  return {{"places turned on writing", sets * bits * (columns * Log2(steps) + (apart ? steps * Log2(columns) : 0))},
+          {"places turned on reading", steps > 1 ? sets * bits * memories * Log2(steps) : 0},
+          {"data bits, rows apart from columns", apart ? sets * memories * bits : 0},
           {"memories", sets * memories},
-          {"address bits of memories", sets * memories * Log2(2 * tiles * std::min(rows / sets, columns))},
-          {"data bits", sets * memories * bits},
           {"buffer", 1}};
 }
 

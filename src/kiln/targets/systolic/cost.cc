@@ -215,7 +215,7 @@ void AddAreas(const Config& config, Cost* cost) {
   cost->area_square_micrometres = area;
   cost->gate_equivalents = logic / kGateArea;
   cost->area_error = error / logic;
-  for (const std::string& name : missing) cost->notes.push_back("without the area of: " + name);
+  cost->missing.assign(missing.begin(), missing.end());
 }
 
 // Energies of single events at the node.

@@ -69,6 +69,7 @@ class Counter {
   explicit Counter(const Config& config) : config_(config) {}
 
   void Count(const Instruction& in) {
+    events_.program_bytes += static_cast<int64_t>(Encode(in, config_).size());
     if (in.opcode == Opcode::kVector) Rows(in.vector);
     if (in.opcode != Opcode::kMatrix && in.opcode != Opcode::kDepthwise) return;
     const Geometry geometry = GeometryOf(in, config_);
@@ -118,7 +119,7 @@ class Counter {
       const int64_t inside = InsidePlaces(geometry.y, visit.y, visit.height, conv.height) *
                              InsidePlaces(geometry.x, visit.x, visit.width, conv.width);
       events_.input_bytes += inside * pixel_bytes;
-      if (conv.input_scales.present) events_.input_bytes += inside * geometry.groups * config_.scale_format.bytes();
+      if (conv.input_scales.present) events_.scale_bytes += inside * geometry.groups * config_.scale_format.bytes();
       return;
     }
     // All row tiles together hold every tap of every output once.
@@ -143,7 +144,7 @@ class Counter {
     if (!conv.weight_scales.present) return;
     const int64_t row_tiles =
         tiled ? tiles * config_.array_columns : CeilDivide(valid_rows, config_.array_rows) * valid_columns;
-    events_.weight_bytes += row_tiles * config_.scale_format.bytes();
+    events_.scale_bytes += row_tiles * config_.scale_format.bytes();
   }
 
   void Depthwise(const Instruction& in, const Geometry& geometry, const Visit& visit) {
@@ -185,7 +186,7 @@ class Counter {
     if (program.passes[0].to_memory && program.output.blocks.present) {
       // A block of columns is whole blocks of scales, but for the last one.
       const int64_t blocks = CeilDivide(elements / pixels, config_.block_size);
-      events_.output_bytes += pixels * blocks * config_.scale_format.bytes();
+      events_.scale_bytes += pixels * blocks * config_.scale_format.bytes();
     }
   }
 
@@ -200,7 +201,7 @@ class Counter {
       if (p == 0 && program.window.combine != Combine::kNone) PoolingWindow(program, words);
       if (pass.source == Source::kRowBuffer) events_.row_buffer.read += rows * words * config_.lanes() * kLaneBits;
       if (pass.to_memory && program.output.blocks.present) {
-        events_.output_bytes += rows * CeilDivide(program.length, config_.block_size) * config_.scale_format.bytes();
+        events_.scale_bytes += rows * CeilDivide(program.length, config_.block_size) * config_.scale_format.bytes();
       }
       if (pass.reduce == Reduce::kNone) continue;
       const LaneOperation join = pass.reduce == Reduce::kSum ? LaneOperation::kAdd : LaneOperation::kCompare;
@@ -224,7 +225,9 @@ class Counter {
     events_.lane_register_bits += words * config_.lanes() * kLaneBits * streams * PipelineDepth(program, config_);
     if (pass.to_row_buffer) events_.row_buffer.written += words * config_.lanes() * kLaneBits;
     if (!pass.to_memory) return;
-    events_.output_bytes += elements * BytesOf(program.output.element, config_);
+    // Where all elements of a word have one place, its last one is written.
+    events_.output_bytes +=
+        (program.output.element_stride == 0 ? words : elements) * BytesOf(program.output.element, config_);
     if (!IsFloat(program.output.element)) Operate(LaneOperation::kMultiply, elements);
   }
 
@@ -233,7 +236,7 @@ class Counter {
     events_.operand_bytes += elements * BytesOf(stream.element, config_);
     if (!IsFloat(stream.element)) Operate(LaneOperation::kMultiply, elements);
     if (stream.blocks.present) {
-      events_.operand_bytes += CeilDivide(elements, config_.block_size) * config_.scale_format.bytes();
+      events_.scale_bytes += CeilDivide(elements, config_.block_size) * config_.scale_format.bytes();
     }
   }
 

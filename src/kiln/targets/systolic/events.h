@@ -37,10 +37,15 @@ struct Events {
   std::array<int64_t, kLaneOperations> lane_operations{};
   int64_t lane_register_bits = 0;  // bits of values that move on by a register
 
-  // Outer memory, bytes that count, by unit as Trace::units has them; what a beat brings besides is not in it.
+  // Outer memory, bytes that count, by unit as Trace::units has them; what a beat brings besides is not in it. Block
+  // scales of all units together, which traces do not count.
   int64_t input_bytes = 0, weight_bytes = 0, parameter_bytes = 0, operand_bytes = 0, output_bytes = 0;
+  int64_t scale_bytes = 0;
+  int64_t program_bytes = 0;
 
-  int64_t bytes() const { return input_bytes + weight_bytes + parameter_bytes + operand_bytes + output_bytes; }
+  int64_t bytes() const {
+    return input_bytes + weight_bytes + parameter_bytes + operand_bytes + output_bytes + scale_bytes + program_bytes;
+  }
   int64_t operations(LaneOperation operation) const { return lane_operations[static_cast<size_t>(operation)]; }
 };
 
