@@ -27,7 +27,7 @@
 namespace kiln::systolic {
 namespace {
 
-constexpr int kStages = 4;           // of the vector unit: each makes models larger, none is unlike the others
+constexpr int kStages = 4;            // of the vector unit: each makes models larger, none is unlike the others
 constexpr int64_t kMemory = 1 << 20;  // bytes
 
 bool IsPowerOfTwo(int value) { return (value & (value - 1)) == 0; }
@@ -90,9 +90,8 @@ std::optional<std::string> Difference(const Config& config, const Simulation& si
 }
 
 std::string FormatsOf(const Config& c) {
-  return fmt::format("{}x{} {} by {}, psum {}{}, accumulation {}{}", c.array_rows, c.array_columns,
-                     c.input_format.name, c.weight_format.name, c.quire ? "quire of " : "", c.psum_format.name,
-                     c.accumulation_format.name,
+  return fmt::format("{}x{} {} by {}, psum {}{}, accumulation {}{}", c.array_rows, c.array_columns, c.input_format.name,
+                     c.weight_format.name, c.quire ? "quire of " : "", c.psum_format.name, c.accumulation_format.name,
                      c.block_size > 0 ? fmt::format(", blocks of {} {}", c.block_size, c.scale_format.name) : "");
 }
 

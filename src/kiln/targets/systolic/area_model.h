@@ -75,7 +75,8 @@ const std::vector<FittedModel>& FittedModels();
 // That of a model; null where the grid had no points for it.
 const FittedModel* FindFit(const ModuleModel& model, const std::vector<FittedModel>& fitted = FittedModels());
 
-// Area of the module's cells in um2 at kAreaNode, memories and ModuleModel::without left out. There must be a model and a fit.
+// Area of the module's cells in um2 at kAreaNode, memories and ModuleModel::without left out. There must be a model and
+// a fit.
 double ModuleArea(std::string_view module, const ModuleParameters& parameters,
                   const std::vector<FittedModel>& fitted = FittedModels());
 
