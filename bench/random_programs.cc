@@ -2,6 +2,7 @@
 // Verilator. Bits of the whole memory, and the cycle in which every instruction is finished.
 //
 //   random_programs [--design-points 20] [--programs 500] [--seed 1]      exit code 1 at the first difference
+//   random_programs --list                                                only the design points, by seed
 //
 // A design point is emitted and built once (about a minute of processor time) and then runs its programs, a process
 // each. Every third one behind a memory that stalls at random, where cycles are not compared. A difference is told with
@@ -142,9 +143,15 @@ int Main(int argc, char** argv) {
   app.add_option("--design-points", points, "Design points")->capture_default_str();
   app.add_option("--programs", programs, "Programs on each")->capture_default_str();
   app.add_option("--seed", seed, "Of the first design point")->capture_default_str();
+  bool list = false;
+  app.add_flag("--list", list, "Only list the design points");
   CLI11_PARSE(app, argc, argv);
   for (int i = 0; i < points; ++i) {
     const uint64_t point = seed + static_cast<uint64_t>(i);
+    if (list) {
+      fmt::print("{:>6}  {}\n", point, FormatsOf(DesignPoint(point)));
+      continue;
+    }
     if (!RunDesignPoint(DesignPoint(point), programs, point * 1'000'000)) return 1;
   }
   return 0;
