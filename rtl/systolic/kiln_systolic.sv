@@ -597,6 +597,21 @@ module kiln_systolic #(
     assign depthwise_stalled_input = 1'b0;
     assign depthwise_stalled_weights = 1'b0;
     assign depthwise_stalled_accumulation = 1'b0;
+    wire unused_depthwise = &{
+      1'b0,
+      depthwise_command_valid,
+      depthwise_command,
+      depthwise_input_write_enable,
+      depthwise_input_write_bank,
+      depthwise_input_filled,
+      depthwise_input_write_address,
+      depthwise_input_write_data,
+      depthwise_weight_write_enable,
+      depthwise_weight_write_bank,
+      depthwise_weight_write_first,
+      depthwise_weights_filled,
+      depthwise_weight_write_data
+    };
   end
 
   // ---- Channel parameters and the vector unit, on one port: never both at a time, by their tokens

@@ -64,6 +64,9 @@ module kiln_reduction #(
   logic [LEVELS:0] level_valids;
   logic [(LEVELS+1)*TAG-1:0] level_tags;
   logic [(2*LEAVES-1)*32-1:0] nodes;  // those of a level behind those of the one below
+  if (LEVELS == 0) begin : g_one_lane
+    wire unused_maximum = maximum;
+  end
   assign level_valids[0]     = partial_valid;
   assign level_tags[0+:TAG]  = partial_tag;
   for (genvar i = 0; i < LEAVES; i++) begin : g_leaf

@@ -147,6 +147,10 @@ std::optional<FormatFault> FindRtlFault(const Config& c) {
   const auto fault = [](std::string key, std::string what, std::string remedy) {
     return FormatFault{std::move(key), std::move(what), std::move(remedy)};
   };
+  if (c.array_columns == 1 && c.depthwise_multipliers > 0) {
+    return fault("array_columns", "the RTL's depthwise unit wants two columns",
+                 "2 or more, or depthwise_multipliers: 0");
+  }
   if (c.narrow_vector()) {
     return fault("vector_format", fmt::format("the RTL's vector unit has no {} yet", c.vector_format.name), "fp32");
   }
