@@ -5,6 +5,7 @@
 
 #include "kiln/execute/int8_kernels.h"
 #include "kiln/support/check.h"
+#include "kiln/support/integer.h"
 
 namespace kiln {
 namespace internal {
@@ -80,8 +81,6 @@ const KernelSet& KernelsOf(CpuLevel level) {
 
 // Weights of one column block that are walked again and again stay in the first-level cache.
 constexpr int64_t kResidentWeightBytes = 24 * 1024;
-
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 

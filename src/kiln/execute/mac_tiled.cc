@@ -4,6 +4,7 @@
 
 #include "kiln/execute/mac_kernels.h"
 #include "kiln/support/check.h"
+#include "kiln/support/integer.h"
 
 namespace kiln::internal {
 namespace {
@@ -12,8 +13,6 @@ namespace {
 constexpr int64_t kResidentWeightBytes = 24 * 1024;
 constexpr int64_t kMaxPixels = 16;
 constexpr int64_t kMaxColumns = 64;  // of a block
-
-int64_t RoundUp(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
 
 // A NaN may come out of the processor with either sign.
 void MakeNansQuiet(int64_t pixels, int64_t columns, float* results, int64_t stride) {

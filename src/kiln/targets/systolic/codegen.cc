@@ -7,6 +7,7 @@
 
 #include "fmt/format.h"
 #include "kiln/support/check.h"
+#include "kiln/support/integer.h"
 #include "kiln/targets/systolic/schedule.h"
 #include "kiln/targets/systolic/sums.h"
 #include "kiln/targets/systolic/timing.h"
@@ -17,8 +18,6 @@ namespace {
 
 constexpr uint64_t kAlignment = 64;
 constexpr uint64_t kBase = 64;  // address 0 stays free, so that a forgotten address shows
-
-uint64_t AlignUp(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
 Binding BindingOf(const View& view, std::string name, const std::vector<uint64_t>& addresses) {
   Binding b;

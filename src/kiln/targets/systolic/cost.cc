@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "kiln/hardware/energy.h"
 #include "kiln/hardware/technology.h"
+#include "kiln/support/integer.h"
 
 namespace kiln::systolic {
 namespace {
@@ -19,7 +20,6 @@ using hardware::RegisterEnergyPerBit;
 
 constexpr int64_t kLaneBits = 32, kCodeRegisters = 2;  // a weight's: shadow and standing
 
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t Bits(int64_t n) { return n > 1 ? std::bit_width(static_cast<uint64_t>(n - 1)) : 1; }  // $clog2, 1 at least
 int64_t CountBits(int64_t n) { return Bits(n + 1); }
 

@@ -4,14 +4,13 @@
 #include "kiln/hardware/axi_port.h"
 #include "kiln/hardware/rtl_format.h"
 #include "kiln/hardware/rtl_project.h"
+#include "kiln/support/integer.h"
 
 namespace kiln::systolic {
 namespace {
 
 constexpr uint64_t kProgramAlignment = 4096;
 constexpr int kScalePortBytes = 8;  // SCALE_PORT_BYTES of rtl/systolic/kiln_systolic_pkg.sv
-
-uint64_t AlignUp(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
 // The signals of an AXI bus: direction as the accelerator sees it, bits, name behind the bus' own.
 struct Signal {

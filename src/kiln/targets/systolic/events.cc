@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/support/integer.h"
 #include "kiln/targets/systolic/timing.h"
 #include "kiln/targets/systolic/walk.h"
 
@@ -10,8 +11,6 @@ namespace {
 
 constexpr int64_t kParameterBits = 3 * 32;  // of a column: offset, scale, bias
 constexpr int64_t kLaneBits = 32;
-
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // How many coordinates first * stride - pad + k * dilation, ... for the outputs [first, first + count) lie in [0,
 // limit).

@@ -9,6 +9,7 @@
 #include "kiln/execute/int8_gemm.h"
 #include "kiln/execute/mac_gemm.h"
 #include "kiln/support/check.h"
+#include "kiln/support/integer.h"
 #include "kiln/support/parallel.h"
 #include "kiln/targets/systolic/host.h"
 #include "kiln/targets/systolic/run_images.h"
@@ -22,9 +23,6 @@ constexpr int64_t kStripBytes = 128 * 1024;          // of the padded image that
 constexpr int64_t kSumBytes = 96 * 1024;             // of the sums of one pixel tile
 constexpr int64_t kMaxHostBytes = int64_t{1} << 32;  // of any one buffer
 constexpr int64_t kVectorGrain = 16384;              // elements a task of a vector instruction
-
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t RoundUp(int64_t a, int64_t b) { return CeilDivide(a, b) * b; }
 
 // Buffers of one task; a task never waits for another one, so threads may keep them.
 struct Workspace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/support/integer.h"
 #include "kiln/targets/systolic/timing.h"
 
 namespace kiln::systolic {
@@ -11,8 +12,6 @@ namespace {
 int64_t Times(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
-
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Size of the last of `count` parts of `part` each that cover `whole`.
 int32_t LastPart(int32_t whole, int32_t count, int32_t part) {

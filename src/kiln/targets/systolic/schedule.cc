@@ -7,6 +7,7 @@
 #include "fmt/format.h"
 #include "kiln/hardware/axi_port.h"
 #include "kiln/support/check.h"
+#include "kiln/support/integer.h"
 #include "kiln/targets/systolic/timing.h"
 #include "kiln/targets/systolic/walk.h"
 
@@ -15,8 +16,6 @@ namespace {
 
 // Steps of the exact recurrence that one search may spend; ResNet-50's layers need a few million.
 constexpr int64_t kWorkLimit = 40'000'000;
-
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The sizes of an even cut of `total` in 1, 2, ... pieces, each size once, largest first; none above `most`.
 std::vector<int32_t> EvenCuts(int64_t total, int64_t most) {

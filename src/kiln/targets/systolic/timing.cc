@@ -7,11 +7,10 @@
 
 #include "kiln/hardware/axi_port.h"
 #include "kiln/support/check.h"
+#include "kiln/support/integer.h"
 
 namespace kiln::systolic {
 namespace {
-
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 uint64_t Offset(uint64_t base, int64_t offset) { return base + static_cast<uint64_t>(offset); }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kiln/hardware/axi_port.h"
+#include "kiln/support/integer.h"
 #include "kiln/targets/systolic/timing.h"
 
 namespace kiln::systolic {
@@ -17,8 +18,6 @@ namespace {
 
 // Words short of operand_buffer_words that requests run ahead of the lanes.
 constexpr int64_t kOperandBufferMargin = 2;
-
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool Uses(const std::vector<Stage>& stages, Argument argument) {
   return std::any_of(stages.begin(), stages.end(),

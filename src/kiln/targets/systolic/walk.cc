@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "kiln/support/integer.h"
+
 namespace kiln::systolic {
 namespace {
 
-int32_t CeilDivide(int64_t a, int64_t b) { return static_cast<int32_t>((a + b - 1) / b); }
+int32_t TilesOf(int64_t length, int64_t tile) { return static_cast<int32_t>(CeilDivide(length, tile)); }
 
 }  // namespace
 
@@ -15,9 +17,9 @@ Geometry GeometryOf(const Instruction& instruction, const Config& config) {
   Geometry g;
   g.y = {conv.kernel_y, conv.stride_y, conv.dilation_y, conv.pad_top};
   g.x = {conv.kernel_x, conv.stride_x, conv.dilation_x, conv.pad_left};
-  g.column_tiles = CeilDivide(conv.out_channels, config.array_columns);
-  g.tiles_y = CeilDivide(conv.out_height, tiling.tile_height);
-  g.tiles_x = CeilDivide(conv.out_width, tiling.tile_width);
+  g.column_tiles = TilesOf(conv.out_channels, config.array_columns);
+  g.tiles_y = TilesOf(conv.out_height, tiling.tile_height);
+  g.tiles_x = TilesOf(conv.out_width, tiling.tile_width);
   if (instruction.opcode == Opcode::kDepthwise) {
     g.rows_per_group = conv.taps();
     g.blocks = g.column_tiles;
@@ -25,13 +27,13 @@ Geometry GeometryOf(const Instruction& instruction, const Config& config) {
   }
   if (tiling.packing == Packing::kTaps) {
     g.rows_per_group = 1;
-    g.groups = CeilDivide(int64_t{conv.taps()} * conv.channels, config.array_rows);
+    g.groups = TilesOf(int64_t{conv.taps()} * conv.channels, config.array_rows);
   } else {
     g.rows_per_group = conv.taps();
-    g.groups = CeilDivide(conv.channels, config.array_rows);
+    g.groups = TilesOf(conv.channels, config.array_rows);
   }
-  g.blocks = CeilDivide(g.column_tiles, tiling.columns_per_block);
-  g.fills = CeilDivide(g.groups, tiling.groups_per_bank);
+  g.blocks = TilesOf(g.column_tiles, tiling.columns_per_block);
+  g.fills = TilesOf(g.groups, tiling.groups_per_bank);
   g.inputs_resident = tiling.order == Order::kInputOuter && g.fills == 1;
   g.weights_resident =
       tiling.order == Order::kWeightOuter &&
