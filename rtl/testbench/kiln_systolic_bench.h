@@ -29,6 +29,12 @@ template <typename Top>
 struct HasScalePorts<Top, std::void_t<decltype(std::declval<Top&>().output_scale_awvalid)>> : std::true_type {};
 constexpr unsigned kScalePortBytes = 8;
 
+// Whether all of a design's ports share one bus (kiln_shared_bus).
+template <typename Top, typename = void>
+struct HasSharedBus : std::false_type {};
+template <typename Top>
+struct HasSharedBus<Top, std::void_t<decltype(std::declval<Top&>().memory_arvalid)>> : std::true_type {};
+
 template <typename Top>
 class SystolicBench {
  public:
@@ -48,7 +54,9 @@ class SystolicBench {
         input_scale_(&memory_, kScalePortBytes, seed * 16 + 5),
         weight_scale_(&memory_, kScalePortBytes, seed * 16 + 6),
         operand_scale_(&memory_, kScalePortBytes, seed * 16 + 7),
-        output_scale_(&memory_, kScalePortBytes, seed * 16 + 8) {
+        output_scale_(&memory_, kScalePortBytes, seed * 16 + 8),
+        shared_reads_(&memory_, ports.program, seed * 16 + 9),
+        shared_writes_(&memory_, ports.output, seed * 16 + 10) {
     top_.control_awvalid = top_.control_wvalid = top_.control_arvalid = 0;
     top_.control_bready = top_.control_rready = 0;
     // Until its reset the machine may offer anything: the memory does not listen.
@@ -134,11 +142,16 @@ class SystolicBench {
   }
   // What the memory offers in this cycle, and what follows from it.
   void Settle() {
-    KILN_AXI_DRIVE_READ(top_, program, program_);
-    KILN_AXI_DRIVE_READ(top_, input, input_);
-    KILN_AXI_DRIVE_READ(top_, weight, weight_);
-    KILN_AXI_DRIVE_READ(top_, operand, operand_);
-    KILN_AXI_DRIVE_WRITE(top_, output, output_);
+    if constexpr (HasSharedBus<Top>::value) {
+      KILN_AXI_DRIVE_READ_ID(top_, memory, shared_reads_);
+      KILN_AXI_DRIVE_WRITE_ID(top_, memory, shared_writes_);
+    } else {
+      KILN_AXI_DRIVE_READ(top_, program, program_);
+      KILN_AXI_DRIVE_READ(top_, input, input_);
+      KILN_AXI_DRIVE_READ(top_, weight, weight_);
+      KILN_AXI_DRIVE_READ(top_, operand, operand_);
+      KILN_AXI_DRIVE_WRITE(top_, output, output_);
+    }
     if constexpr (HasScalePorts<Top>::value) {
       KILN_AXI_DRIVE_READ(top_, input_scale, input_scale_);
       KILN_AXI_DRIVE_READ(top_, weight_scale, weight_scale_);
@@ -151,11 +164,16 @@ class SystolicBench {
     if (dump_) dump_(time_, 0);
   }
   void Edge() {
-    KILN_AXI_SAMPLE_READ(top_, program, program_);
-    KILN_AXI_SAMPLE_READ(top_, input, input_);
-    KILN_AXI_SAMPLE_READ(top_, weight, weight_);
-    KILN_AXI_SAMPLE_READ(top_, operand, operand_);
-    KILN_AXI_SAMPLE_WRITE(top_, output, output_);
+    if constexpr (HasSharedBus<Top>::value) {
+      KILN_AXI_SAMPLE_READ_ID(top_, memory, shared_reads_);
+      KILN_AXI_SAMPLE_WRITE_ID(top_, memory, shared_writes_);
+    } else {
+      KILN_AXI_SAMPLE_READ(top_, program, program_);
+      KILN_AXI_SAMPLE_READ(top_, input, input_);
+      KILN_AXI_SAMPLE_READ(top_, weight, weight_);
+      KILN_AXI_SAMPLE_READ(top_, operand, operand_);
+      KILN_AXI_SAMPLE_WRITE(top_, output, output_);
+    }
     if constexpr (HasScalePorts<Top>::value) {
       KILN_AXI_SAMPLE_READ(top_, input_scale, input_scale_);
       KILN_AXI_SAMPLE_READ(top_, weight_scale, weight_scale_);
@@ -190,6 +208,8 @@ class SystolicBench {
   AxiWritePort output_;
   AxiReadPort input_scale_, weight_scale_, operand_scale_;  // of designs that have them
   AxiWritePort output_scale_;
+  AxiReadPort shared_reads_;  // of a design with one bus, instead of all these
+  AxiWritePort shared_writes_;
   uint64_t time_ = 0, first_ = 0, cycles_ = 0;
   bool started_ = false, ended_ = false;
   std::vector<uint64_t> finished_;

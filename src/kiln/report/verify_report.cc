@@ -158,9 +158,8 @@ std::string ToText(const VerifyReport& r) {
     out += fmt::format("cycles       {}: {} at the cycle level, {} in RTL (first image)\n", Agreement(r.cycles_agree()),
                        Thousands(cycle), Thousands(rtl));
   } else {
-    out += fmt::format(
-        "cycles       not compared, the memory is not ideal: {} in RTL, {} with an ideal one (first image)\n",
-        Thousands(rtl), Thousands(cycle));
+    out += fmt::format("cycles       not compared, {}: {} in RTL, {} at the cycle level (first image)\n",
+                       r.untimed_reason, Thousands(rtl), Thousands(cycle));
   }
   if (!r.counters.empty()) {
     out += fmt::format("counters     {}: what the units did, {} (first image)\n", Agreement(r.counters_agree()),
@@ -180,6 +179,7 @@ std::string ToJson(const VerifyReport& r) {
                                  {"agrees", r.agrees()},
                                  {"bits_agree", r.bits_agree()},
                                  {"cycles_compared", r.timed},
+                                 {"cycles_not_compared_because", r.untimed_reason},
                                  {"cycles_agree", r.cycles_agree()},
                                  {"different_at_cycle_level", r.different_at_cycle_level},
                                  {"different_at_rtl", r.different_at_rtl},

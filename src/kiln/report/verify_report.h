@@ -38,6 +38,7 @@ struct VerifyReport {
   std::string first_difference;                                       // where; empty when there is none
   int64_t first_different_image = -1;                                 // at the rtl level, in bits or cycles; -1: none
   bool timed = true;                                                  // cycles are compared: an ideal memory
+  std::string untimed_reason;                                         // why not, otherwise
   std::vector<int64_t> cycle_level_cycles, rtl_cycles;                // one an image
   std::vector<VerifiedKernel> kernels;                                // on the accelerator, in order
   std::vector<VerifiedCounter> counters;                              // unit by unit; none where the RTL has none

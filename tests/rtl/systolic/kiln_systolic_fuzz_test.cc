@@ -8,6 +8,7 @@
 
 #include "Vsystolic_4x4.h"
 #include "Vsystolic_4x8.h"
+#include "Vsystolic_shared_bus.h"
 #include "kiln/targets/systolic/cycle.h"
 #include "tests/rtl/systolic/machine.h"
 
@@ -207,6 +208,11 @@ TEST(SystolicFuzz, MalformedProgramsStopBehindDram) {
   timing.bytes_per_cycle = 6;
   timing.row_miss = 20;
   Fuzz<Vsystolic_4x8>(Wide(), timing, false, 12000, 20);
+}
+
+// On one bus what one port has under way stands before what the others wait for.
+TEST(SystolicFuzz, MalformedProgramsStopOnASharedBus) {
+  Fuzz<Vsystolic_shared_bus>(Square(), AxiTiming(Ideal(Square())).StallAll(0.3), false, 15000, 30);
 }
 
 // ---- Directed.

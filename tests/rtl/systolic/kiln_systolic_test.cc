@@ -10,6 +10,7 @@
 #include "Vsystolic_4x8.h"
 #include "Vsystolic_blocks_4x4.h"
 #include "Vsystolic_blocks_4x8.h"
+#include "Vsystolic_shared_bus.h"
 #include "kiln/targets/systolic/cycle.h"
 #include "kiln/targets/systolic/units.h"
 #include "tests/rtl/systolic/machine.h"
@@ -109,6 +110,14 @@ TEST(SystolicMachine, BitsStayBehindDram) {
   timing.bytes_per_cycle = 6;
   timing.row_miss = 20;
   RunRandomPrograms<Vsystolic_4x8>(Wide(), timing, false, 3000, 40);
+}
+
+// All ports on one bus: other cycles, the same bits and bytes.
+TEST(SystolicMachine, BitsStayOnASharedBus) {
+  RunRandomPrograms<Vsystolic_shared_bus>(Square(), Ideal(Square()), false, 4000, 60);
+}
+TEST(SystolicMachine, BitsStayOnASharedBusUnderStalls) {
+  RunRandomPrograms<Vsystolic_shared_bus>(Square(), AxiTiming(Ideal(Square())).StallAll(0.4), false, 5000, 40);
 }
 
 // Words of a window whose places all lie beside the image (-1 and 1 of a single column) wait for no memory, until one

@@ -49,6 +49,22 @@ TEST(SystolicConfig, PrintedTextReadsBack) {
   EXPECT_TRUE(again->quire);
 }
 
+TEST(SystolicConfig, ASharedBusHasOneWidth) {
+  const std::string shared = std::string(kSmall) + "shared_bus: true\n";
+  const auto config = ParseConfig(shared + "input_port_bytes: 16\n", "net.yaml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_TRUE(config->shared_bus);
+  EXPECT_TRUE(ParseConfig(PrintConfig(*config), "again.yaml")->shared_bus);
+  for (const char* port : {"input_port_bytes", "weight_port_bytes", "operand_port_bytes", "output_port_bytes",
+                           "instruction_bytes_per_cycle"}) {
+    EXPECT_THAT(ErrorOf(shared + port + ": 32\n"), AllOf(HasSubstr("shared_bus"), HasSubstr("one value for all")))
+        << port;
+    EXPECT_EQ(ErrorOf(std::string(kSmall) + port + ": 32\n"), "no error");
+  }
+  EXPECT_THAT(ErrorOf(shared + "block_size: 8\ninput_format: fixed8_6\nweight_format: fixed8_6\n"),
+              HasSubstr("block scales have ports of their own"));
+}
+
 TEST(SystolicConfig, ErrorsNameFileKeyAndRemedy) {
   const std::string small = kSmall;
   const std::string head = "family: systolic\nname: x\n";

@@ -183,6 +183,17 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
     if (!IsPowerOfTwo(value))
       root.Fail(key, fmt::format("{} is not a power of two", value), "a power of two up to 128");
   }
+  root.Bool("shared_bus", &c.shared_bus);
+  if (c.shared_bus && c.block_size > 0) {
+    root.Fail("shared_bus", "block scales have ports of their own", "block_size: 0, or shared_bus: false");
+  }
+  for (const int width :
+       {c.weight_port_bytes, c.operand_port_bytes, c.output_port_bytes, c.instruction_bytes_per_cycle}) {
+    if (!c.shared_bus || width == c.input_port_bytes) continue;
+    root.Fail("shared_bus", fmt::format("a port of {} bytes beside one of {}", width, c.input_port_bytes),
+              "one value for all *_port_bytes and instruction_bytes_per_cycle");
+    break;
+  }
   root.Int("memory_latency", &c.memory_latency, kLeastMemoryLatency, 4096);
   root.Int("memory_bytes", &c.memory_bytes, 4096, kMaxMemory);
 
@@ -226,6 +237,7 @@ std::string PrintConfig(const Config& c) {
   add("weight_port_bytes", c.weight_port_bytes);
   add("operand_port_bytes", c.operand_port_bytes);
   add("output_port_bytes", c.output_port_bytes);
+  add("shared_bus", c.shared_bus);
   add("memory_latency", c.memory_latency);
   add("memory_bytes", c.memory_bytes);
   add("instruction_bytes_per_cycle", c.instruction_bytes_per_cycle);

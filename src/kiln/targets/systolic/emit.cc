@@ -40,6 +40,17 @@ std::vector<Signal> ControlSignals() {
           {true, 2, "rresp"}};
 }
 
+// The one bus of a design point with shared_bus: kiln_shared_bus' memory side.
+std::vector<Signal> SharedSignals(int port_bytes) {
+  std::vector<Signal> signals = ReadSignals(port_bytes);
+  const std::vector<Signal> writes = WriteSignals(port_bytes);
+  signals.insert(signals.end(), writes.begin(), writes.end());
+  for (const auto& [output, name] : {std::pair{true, "arid"}, {false, "rid"}, {true, "awid"}, {false, "bid"}}) {
+    signals.push_back({output, 3, name});
+  }
+  return signals;
+}
+
 void AddPorts(const std::string& bus, const std::vector<Signal>& signals, std::string& out) {
   for (const Signal& s : signals) {
     const std::string range = s.bits == 1 ? "" : fmt::format(" [{}:0]", s.bits - 1);
@@ -47,11 +58,27 @@ void AddPorts(const std::string& bus, const std::vector<Signal>& signals, std::s
   }
 }
 
-// The buses for block scales, which a design point without them has not.
+// The same as wires inside the top.
+void AddWires(const std::string& bus, const std::vector<Signal>& signals, std::string& out) {
+  for (const Signal& s : signals) {
+    const std::string range = s.bits == 1 ? "" : fmt::format(" [{}:0]", s.bits - 1);
+    out += fmt::format("  logic{} {}_{};\n", range, bus, s.name);
+  }
+}
+
+// The machine's buses for memory, by their names.
 struct Bus {
   const char* name;
   std::vector<Signal> signals;
 };
+std::vector<Bus> MemoryBuses(const Config& c) {
+  return {{"program", ReadSignals(c.instruction_bytes_per_cycle)},
+          {"input", ReadSignals(c.input_port_bytes)},
+          {"weight", ReadSignals(c.weight_port_bytes)},
+          {"operand", ReadSignals(c.operand_port_bytes)},
+          {"output", WriteSignals(c.output_port_bytes)}};
+}
+// Those for block scales, which a design point without them has not.
 std::vector<Bus> ScaleBuses() {
   return {{"input_scale", ReadSignals(kScalePortBytes)},
           {"weight_scale", ReadSignals(kScalePortBytes)},
@@ -163,11 +190,11 @@ std::string TopModule(const Config& config) {
       "module kiln_accelerator (\n    input  logic clock,\n    input  logic reset",
       config.name);
   AddPorts("control", ControlSignals(), out);
-  AddPorts("program", ReadSignals(config.instruction_bytes_per_cycle), out);
-  AddPorts("input", ReadSignals(config.input_port_bytes), out);
-  AddPorts("weight", ReadSignals(config.weight_port_bytes), out);
-  AddPorts("operand", ReadSignals(config.operand_port_bytes), out);
-  AddPorts("output", WriteSignals(config.output_port_bytes), out);
+  if (config.shared_bus) {
+    AddPorts("memory", SharedSignals(config.input_port_bytes), out);
+  } else {
+    for (const Bus& bus : MemoryBuses(config)) AddPorts(bus.name, bus.signals, out);
+  }
   std::string unused;  // scale buses, where there are none
   for (const Bus& bus : ScaleBuses()) {
     if (config.block_size > 0) {
@@ -181,7 +208,12 @@ std::string TopModule(const Config& config) {
   out +=
       ",\n    output logic irq,\n    // For testbenches: whether a program runs, and how many of its "
       "instructions are "
-      "finished, modulo 2^16.\n    output logic running,\n    output logic [15:0] finished\n);\n  kiln_systolic #(\n";
+      "finished, modulo 2^16.\n    output logic running,\n    output logic [15:0] finished\n);\n";
+  if (config.shared_bus) {
+    for (const Bus& bus : MemoryBuses(config)) AddWires(bus.name, bus.signals, out);
+    out += fmt::format("  kiln_shared_bus #(\n      .DATA_BYTES({})\n  ) bus (.*);\n", config.input_port_bytes);
+  }
+  out += "  kiln_systolic #(\n";
   const std::vector<Parameter> parameters = ParametersOf(config);
   for (size_t i = 0; i < parameters.size(); ++i) {
     out +=

@@ -130,7 +130,7 @@ StatusOr<Waveform> RecordDifference(const SystolicProgram& program, const Batch&
   }
   KILN_RETURN_IF_ERROR(EmitDesign(program, folder));
   KILN_ASSIGN_OR_RETURN(const Simulation simulation, Simulation::Build(folder, options, /*trace=*/true));
-  const bool timed = options.ideal_memory();
+  const bool timed = options.ideal_memory() && !program.config().shared_bus;
   Waveform found;
   const ImageRunner run = [&](int64_t, std::span<uint8_t> memory) -> Status {
     for (const Step& step : program.steps()) {
