@@ -110,8 +110,9 @@ bool RunDesignPoint(const Config& config, int programs, uint64_t first_seed) {
   stalling.stall_probability = 0.3;
   const auto ideal = Simulation::Build(folder->path(), {});
   const auto stalled = Simulation::Build(folder->path(), stalling);
-  if (!ideal.ok() || !stalled.ok()) {
-    fmt::print(stderr, "{}: {}\n", FormatsOf(config), std::string(ideal.status().message()));
+  for (const auto* built : {&ideal, &stalled}) {
+    if (built->ok()) continue;
+    fmt::print(stderr, "{}: {}\n", FormatsOf(config), std::string(built->status().message()));
     return false;
   }
   const double built = seconds();

@@ -7,10 +7,8 @@
 
 #include "kiln/hardware/event_kernel.h"
 #include "kiln/targets/systolic/cycle_data.h"
-#include "kiln/targets/systolic/host.h"
-#include "kiln/targets/systolic/run_images.h"
+#include "kiln/targets/systolic/run_steps.h"
 #include "kiln/targets/systolic/timing.h"
-#include "kiln/targets/systolic/traces.h"
 #include "kiln/targets/systolic/units.h"
 #include "kiln/targets/systolic/walk.h"
 
@@ -650,35 +648,13 @@ StatusOr<RunResult> RunCycle(const SystolicProgram& program, const Batch& batch,
   // What a step's instructions fall into is the same for every image.
   std::vector<std::vector<Prepared>> prepared;
   for (const Step& step : program.steps()) {
-    prepared.emplace_back();
-    if (step.kind == Step::Kind::kInstructions) {
-      prepared.back() = Prepare(program.config(), InstructionsOf(program, step));
-    }
+    if (step.kind == Step::Kind::kHost) continue;
+    prepared.push_back(Prepare(program.config(), InstructionsOf(program, step)));
   }
-
-  std::vector<int64_t> cycles(static_cast<size_t>(batch.images()), 0);
-  Trace first;
-  const ImageRunner run = [&](int64_t image, std::span<uint8_t> memory) -> Status {
-    Trace trace;
-    for (size_t s = 0; s < program.steps().size(); ++s) {
-      const Step& step = program.steps()[s];
-      if (step.kind == Step::Kind::kHost) {
-        KILN_RETURN_IF_ERROR(RunHostStep(program.host_steps()[static_cast<size_t>(step.begin)], memory));
-        continue;
-      }
-      KILN_ASSIGN_OR_RETURN(Trace part,
-                            RunPrepared(program.config(), InstructionsOf(program, step), prepared[s], memory));
-      Append(trace, std::move(part));
-    }
-    cycles[static_cast<size_t>(image)] = trace.cycles;
-    if (image == 0) first = std::move(trace);
-    return OkStatus();
-  };
-  KILN_ASSIGN_OR_RETURN(RunResult result, RunImages(program, batch, options, run));
-  MergeKernels(first, program.kernels());
-  result.trace = std::move(first);
-  result.cycles_per_image = std::move(cycles);
-  return result;
+  return RunSteps(program, batch, options,
+                  [&](int64_t, size_t number, std::span<const Instruction> instructions, std::span<uint8_t> memory) {
+                    return RunPrepared(program.config(), instructions, prepared[number], memory);
+                  });
 }
 
 }  // namespace kiln::systolic

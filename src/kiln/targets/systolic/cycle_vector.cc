@@ -11,15 +11,6 @@
 namespace kiln::systolic {
 namespace {
 
-using OuterIndex = std::array<int64_t, kOuterLoops>;
-
-// Address of element `index` of a stream in a row.
-uint64_t AddressOf(const Stream& stream, const OuterIndex& outer, int64_t index) {
-  int64_t offset = index * stream.element_stride;
-  for (size_t i = 0; i < kOuterLoops; ++i) offset += outer[i] * stream.outer_stride[i];
-  return stream.base + static_cast<uint64_t>(offset);
-}
-
 class VectorUnit {
  public:
   VectorUnit(const VectorProgram& program, const Numbers& numbers, OuterMemory& memory)

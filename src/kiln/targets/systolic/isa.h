@@ -98,6 +98,16 @@ struct Stream {
   BlockScales blocks;
 };
 
+// Which row of a vector instruction: an index for each outer loop.
+using OuterIndex = std::array<int64_t, kOuterLoops>;
+
+// Address of element `index` of a stream in a row.
+inline uint64_t AddressOf(const Stream& stream, const OuterIndex& outer, int64_t index) {
+  int64_t offset = index * stream.element_stride;
+  for (size_t i = 0; i < kOuterLoops; ++i) offset += outer[i] * stream.outer_stride[i];
+  return stream.base + static_cast<uint64_t>(offset);
+}
+
 // Pooling: operand 0 is read at window_y x window_x places per output element and combined lane by lane, in row-major
 // order of the window, before the first stage of pass 0. Row y of place (oy, ky) is oy * stride_y - pad_top + ky *
 // dilation_y, where oy is the index of outer loop 1 and ox that of outer loop 2 (outer loop 0: batch); places outside

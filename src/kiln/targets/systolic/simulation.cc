@@ -8,6 +8,7 @@
 #include "kiln/support/check.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
+#include "kiln/targets/systolic/emit.h"
 #include "kiln/targets/systolic/units.h"
 
 namespace kiln::systolic {
@@ -63,6 +64,20 @@ StatusOr<Simulated> ReadLog(const fs::path& log) {
 StatusOr<Simulation> Simulation::Build(fs::path folder, const RtlOptions& options, bool trace) {
   KILN_ASSIGN_OR_RETURN(fs::path simulate, hardware::BuildSimulation(folder, trace));
   return Simulation(std::move(folder), std::move(simulate), options);
+}
+
+StatusOr<Simulation> Simulation::BuildDesign(const SystolicProgram& program, const RtlOptions& options, bool trace) {
+  std::optional<TemporaryFolder> temporary;
+  fs::path folder = options.folder;
+  if (folder.empty()) {
+    KILN_ASSIGN_OR_RETURN(TemporaryFolder made, TemporaryFolder::Create("kiln-rtl"));
+    temporary.emplace(std::move(made));
+    folder = temporary->path();
+  }
+  KILN_RETURN_IF_ERROR(EmitDesign(program, folder));
+  KILN_ASSIGN_OR_RETURN(Simulation simulation, Build(std::move(folder), options, trace));
+  if (temporary.has_value()) simulation.temporary_.emplace(std::move(*temporary));
+  return simulation;
 }
 
 StatusOr<Simulated> Simulation::Run(const std::string& name, std::span<const uint8_t> program, uint64_t base,

@@ -4,13 +4,16 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "kiln/support/process.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/interface/accelerator.h"
 #include "kiln/targets/interface/trace.h"
+#include "kiln/targets/systolic/program.h"
 
 namespace kiln::systolic {
 
@@ -32,6 +35,10 @@ class Simulation {
   // `trace` it can record waveforms, and is slower. Errors: no Verilator or clang++-19.
   static StatusOr<Simulation> Build(std::filesystem::path folder, const RtlOptions& options, bool trace = false);
 
+  // The same of a program's design, which it emits into `options.folder`, or else into a folder that goes with it.
+  static StatusOr<Simulation> BuildDesign(const SystolicProgram& program, const RtlOptions& options,
+                                          bool trace = false);
+
   // Runs the program that begins at address `start` of `program`, which stands in memory at `base`, behind `memory`,
   // and leaves in `memory` what the machine has left there. `name` tells apart runs at the same time. Errors: the
   // machine stops with an error code or does not end.
@@ -44,6 +51,7 @@ class Simulation {
 
   std::filesystem::path folder_, simulate_;
   RtlOptions options_;
+  std::optional<TemporaryFolder> temporary_;
 };
 
 }  // namespace kiln::systolic

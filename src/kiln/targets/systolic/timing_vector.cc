@@ -161,14 +161,18 @@ int64_t PortOf(const Walk& walk, const Config& config) {
   return walk.output ? config.output_port_bytes : config.operand_port_bytes;
 }
 
+// Adds what a word of `elements` elements has at `address` of a walk's stream.
+void AddBeats(const Config& config, const Walk& walk, uint64_t address, int64_t elements, WordBeats& word) {
+  (walk.output ? word.output : word.operands) +=
+      StreamBeats(*walk.stream, config, address, elements, PortOf(walk, config));
+  word.reads = word.reads || !walk.output;
+}
+
 // Word `i` of such a run.
 WordBeats BeatsAt(const Config& config, const std::vector<Walk>& walks, int64_t i, int64_t elements) {
   WordBeats word;
   for (const Walk& walk : walks) {
-    const uint64_t at = walk.address + static_cast<uint64_t>(i * walk.step);
-    (walk.output ? word.output : word.operands) +=
-        StreamBeats(*walk.stream, config, at, elements, PortOf(walk, config));
-    word.reads = word.reads || !walk.output;
+    AddBeats(config, walk, walk.address + static_cast<uint64_t>(i * walk.step), elements, word);
   }
   return word;
 }
@@ -186,14 +190,6 @@ WordBeats AddRun(const Config& config, const std::vector<Walk>& walks, int64_t c
     if (i == (count - 1) % period) last = word;
   }
   return last;
-}
-
-using OuterIndex = std::array<int64_t, kOuterLoops>;
-
-uint64_t AddressOf(const Stream& stream, const OuterIndex& outer, int64_t element) {
-  int64_t offset = element * stream.element_stride;
-  for (size_t i = 0; i < kOuterLoops; ++i) offset += outer[i] * stream.outer_stride[i];
-  return stream.base + static_cast<uint64_t>(offset);
 }
 
 // Cycles in which the operand fetch goes along one axis of a dilated window to its first place inside the image.
@@ -276,9 +272,7 @@ class Rows {
       if (IsWindowed(program_, pass, 0)) word = WindowBeats(program_, config_, outer, first, elements);
       for (const Walk& walk : walks) {
         const uint64_t at = walk.address + static_cast<uint64_t>(first * walk.stream->element_stride);
-        (walk.output ? word.output : word.operands) +=
-            StreamBeats(*walk.stream, config_, at, elements, PortOf(walk, config_));
-        word.reads = word.reads || !walk.output;
+        AddBeats(config_, walk, at, elements, word);
       }
       row.slots += word.slot();
       row.lead = std::max(row.lead, word.Lead(config_.memory_latency));
@@ -302,8 +296,10 @@ std::vector<Walk> DrainWalks(const VectorProgram& program, const Config& config,
   return walks;
 }
 
-void ToRow(std::vector<Walk>& walks, int64_t y) {
+// The same, `y` rows further.
+std::vector<Walk> AtRow(std::vector<Walk> walks, int64_t y) {
   for (Walk& walk : walks) walk.address += static_cast<uint64_t>(y * walk.stream->outer_stride[1]);
+  return walks;
 }
 
 VectorTime BoundedDrainTime(const Instruction& instruction, const Config& config, const Visit& visit) {
@@ -312,15 +308,18 @@ VectorTime BoundedDrainTime(const Instruction& instruction, const Config& config
   const int32_t together = DrainColumns(program, config);
   const int32_t end = visit.first_column + visit.columns;
   for (int32_t first = visit.first_column; first < end; first += together) {
+    const int32_t past = std::min(first + together, end);
     for (int32_t y = 0; y < visit.height; ++y) {
+      std::vector<std::vector<Walk>> tiles;
+      for (int32_t tile = first; tile < past; ++tile) {
+        tiles.push_back(AtRow(DrainWalks(program, config, visit, tile), y));
+      }
       for (int32_t x = 0; x < visit.width; ++x) {
-        for (int32_t tile = first; tile < std::min(first + together, end); ++tile) {
-          std::vector<Walk> walks = DrainWalks(program, config, visit, tile);
-          ToRow(walks, y);
-          const bool last = tile + 1 == std::min(first + together, end);
-          slots.Add(BeatsAt(config, walks, x, ValidColumns(instruction, config, tile)), together == 1 ? Leaving::kAlone
-                                                                                        : last ? Leaving::kLastOfBlock
-                                                                                               : Leaving::kInBlock);
+        for (int32_t tile = first; tile < past; ++tile) {
+          const auto& walks = tiles[static_cast<size_t>(tile - first)];
+          const Leaving last_or_not = tile + 1 == past ? Leaving::kLastOfBlock : Leaving::kInBlock;
+          slots.Add(BeatsAt(config, walks, x, ValidColumns(instruction, config, tile)),
+                    together == 1 ? Leaving::kAlone : last_or_not);
         }
       }
     }
@@ -351,8 +350,7 @@ std::optional<Backlog> DrainTogether(const Instruction& instruction, const Confi
     for (int64_t x = 0; x < period_x; ++x) {
       std::vector<WordBeats> block;
       for (int32_t tile = first; tile < end; ++tile) {
-        std::vector<Walk> walks = tiles[static_cast<size_t>(tile - first)];
-        ToRow(walks, y);
+        const std::vector<Walk> walks = AtRow(tiles[static_cast<size_t>(tile - first)], y);
         block.push_back(BeatsAt(config, walks, x, ValidColumns(instruction, config, tile)));
         const int64_t lead = slots.lead();
         slots.Add(block.back(), times * ((visit.width - x + period_x - 1) / period_x));
@@ -486,10 +484,8 @@ VectorTime DrainTime(const Instruction& instruction, const Config& config, const
     }
     period = std::min<int64_t>(period, visit.height);
     for (int64_t y = 0; y < period; ++y) {
-      std::vector<Walk> walks = row;
-      ToRow(walks, y);
       const WordBeats end =
-          AddRun(config, walks, visit.width, elements, (visit.height - y + period - 1) / period, slots);
+          AddRun(config, AtRow(row, y), visit.width, elements, (visit.height - y + period - 1) / period, slots);
       if (y == (visit.height - 1) % period) last = end;
     }
   }

@@ -6,13 +6,12 @@
 #include <utility>
 
 #include "kiln/support/check.h"
-#include "kiln/support/process.h"
 #include "kiln/targets/systolic/cycle.h"
 #include "kiln/targets/systolic/emit.h"
 #include "kiln/targets/systolic/host.h"
 #include "kiln/targets/systolic/run_images.h"
+#include "kiln/targets/systolic/run_steps.h"
 #include "kiln/targets/systolic/simulation.h"
-#include "kiln/targets/systolic/traces.h"
 
 namespace kiln::systolic {
 namespace {
@@ -29,13 +28,14 @@ std::optional<size_t> FirstDifferent(const std::vector<int64_t>& a, const std::v
 // The instructions of one step at both levels, on the memory as it stands before it.
 class StepOnBoth {
  public:
-  StepOnBoth(const SystolicProgram& program, const Step& step, const Simulation& simulation, const RtlOptions& options,
-             std::span<const uint8_t> memory)
+  // In RTL, programs stand in memory at `base`.
+  StepOnBoth(const SystolicProgram& program, const Step& step, const Simulation& simulation, uint64_t base,
+             uint64_t seed, std::span<const uint8_t> memory)
       : config_(program.config()),
         instructions_(InstructionsOf(program, step)),
-        base_(ProgramImageOf(program).base),
+        base_(base),
         simulation_(simulation),
-        seed_(options.seed),
+        seed_(seed),
         memory_(memory) {}
 
   StatusOr<PrefixRun> AtCycleLevel(size_t instructions) const {
@@ -121,15 +121,8 @@ CycleWindow WindowAround(size_t index, const std::vector<int64_t>& expected_ends
 StatusOr<Waveform> RecordDifference(const SystolicProgram& program, const Batch& batch, const RtlOptions& options,
                                     const fs::path& file) {
   KILN_CHECK(batch.images() == 1);
-  std::optional<TemporaryFolder> temporary;
-  fs::path folder = options.folder;
-  if (folder.empty()) {
-    KILN_ASSIGN_OR_RETURN(TemporaryFolder made, TemporaryFolder::Create("kiln-rtl"));
-    temporary.emplace(std::move(made));
-    folder = temporary->path();
-  }
-  KILN_RETURN_IF_ERROR(EmitDesign(program, folder));
-  KILN_ASSIGN_OR_RETURN(const Simulation simulation, Simulation::Build(folder, options, /*trace=*/true));
+  KILN_ASSIGN_OR_RETURN(const Simulation simulation, Simulation::BuildDesign(program, options, /*trace=*/true));
+  const uint64_t base = ProgramImageOf(program).base;
   const bool timed = options.ideal_memory() && !program.config().shared_bus;
   Waveform found;
   const ImageRunner run = [&](int64_t, std::span<uint8_t> memory) -> Status {
@@ -140,7 +133,7 @@ StatusOr<Waveform> RecordDifference(const SystolicProgram& program, const Batch&
         continue;
       }
       const std::vector<uint8_t> before(memory.begin(), memory.end());
-      const StepOnBoth both(program, step, simulation, options, before);
+      const StepOnBoth both(program, step, simulation, base, options.seed, before);
       KILN_RETURN_IF_ERROR(RecordStep(both, program.config(), timed, fs::absolute(file), memory, &found));
     }
     return OkStatus();

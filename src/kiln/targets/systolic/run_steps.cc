@@ -1,10 +1,16 @@
-#include "kiln/targets/systolic/traces.h"
+#include "kiln/targets/systolic/run_steps.h"
 
 #include <algorithm>
 #include <utility>
+#include <vector>
+
+#include "kiln/targets/systolic/host.h"
+#include "kiln/targets/systolic/run_images.h"
 
 namespace kiln::systolic {
+namespace {
 
+// Appends what a later step of the same image did.
 void Append(Trace& to, Trace&& from) {
   const int64_t shift = to.cycles;
   to.span_resolution = std::max(to.span_resolution, from.span_resolution);
@@ -31,6 +37,7 @@ void Append(Trace& to, Trace&& from) {
   }
 }
 
+// Instructions of one kernel stand side by side in a program: their times become one entry.
 void MergeKernels(Trace& trace, const std::vector<KernelInfo>& infos) {
   std::vector<KernelTrace> merged;
   for (const KernelTrace& kernel : trace.kernels) {
@@ -44,9 +51,37 @@ void MergeKernels(Trace& trace, const std::vector<KernelInfo>& infos) {
   trace.kernels = std::move(merged);
 }
 
+}  // namespace
+
 std::span<const Instruction> InstructionsOf(const SystolicProgram& program, const Step& step) {
   return std::span<const Instruction>(program.instructions())
       .subspan(static_cast<size_t>(step.begin), static_cast<size_t>(step.end - step.begin));
+}
+
+StatusOr<RunResult> RunSteps(const SystolicProgram& program, const Batch& batch, const RunOptions& options,
+                             const StepRunner& run) {
+  std::vector<int64_t> cycles(static_cast<size_t>(batch.images()), 0);
+  Trace first;
+  const ImageRunner run_image = [&](int64_t image, std::span<uint8_t> memory) -> Status {
+    Trace trace;
+    size_t number = 0;
+    for (const Step& step : program.steps()) {
+      if (step.kind == Step::Kind::kHost) {
+        KILN_RETURN_IF_ERROR(RunHostStep(program.host_steps()[static_cast<size_t>(step.begin)], memory));
+        continue;
+      }
+      KILN_ASSIGN_OR_RETURN(Trace part, run(image, number++, InstructionsOf(program, step), memory));
+      Append(trace, std::move(part));
+    }
+    cycles[static_cast<size_t>(image)] = trace.cycles;
+    if (image == 0) first = std::move(trace);
+    return OkStatus();
+  };
+  KILN_ASSIGN_OR_RETURN(RunResult result, RunImages(program, batch, options, run_image));
+  MergeKernels(first, program.kernels());
+  result.trace = std::move(first);
+  result.cycles_per_image = std::move(cycles);
+  return result;
 }
 
 }  // namespace kiln::systolic
