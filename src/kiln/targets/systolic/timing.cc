@@ -150,7 +150,7 @@ int64_t WeightFetchCycles(const Instruction& instruction, const Config& config, 
     return conv.weight_scales.present ? std::max(beats, columns) : beats;
   };
   if (conv.weight_layout == WeightLayout::kTiled) {
-    const int64_t tile = int64_t{column_tile} * GeometryOf(instruction, config).row_tiles() + row_tile;
+    const int64_t tile = int64_t{column_tile} * RowTilesOf(instruction, config) + row_tile;
     const uint64_t at = Offset(base, tile * config.array_rows * word);
     return with_scales(BeatsOfRun(at, word, config.array_rows, word, port), config.array_columns);
   }
@@ -212,7 +212,7 @@ int64_t LastWeightBeats(const Instruction& instruction, const Config& config, in
     return BeatsOf(Offset(base, (int64_t{column_tile} * conv.taps() + conv.taps() - 1) * word), word, port);
   }
   if (conv.weight_layout == WeightLayout::kTiled) {
-    const int64_t tile = int64_t{column_tile} * GeometryOf(instruction, config).row_tiles() + row_tile;
+    const int64_t tile = int64_t{column_tile} * RowTilesOf(instruction, config) + row_tile;
     return BeatsOf(Offset(base, ((tile + 1) * config.array_rows - 1) * word), word, port);
   }
   const int64_t rows = ValidRows(instruction, config, row_tile),

@@ -9,7 +9,23 @@ namespace {
 
 int32_t TilesOf(int64_t length, int64_t tile) { return static_cast<int32_t>(CeilDivide(length, tile)); }
 
+int32_t RowsPerGroup(const Instruction& instruction) {
+  const bool packed = instruction.opcode == Opcode::kMatrix && instruction.tiling.packing == Packing::kTaps;
+  return packed ? 1 : instruction.convolution.taps();
+}
+
+int32_t GroupsOf(const Instruction& instruction, const Config& config) {
+  const Convolution& conv = instruction.convolution;
+  if (instruction.opcode == Opcode::kDepthwise) return 1;
+  const bool packed = instruction.tiling.packing == Packing::kTaps;
+  return TilesOf(packed ? int64_t{conv.taps()} * conv.channels : conv.channels, config.array_rows);
+}
+
 }  // namespace
+
+int32_t RowTilesOf(const Instruction& instruction, const Config& config) {
+  return GroupsOf(instruction, config) * RowsPerGroup(instruction);
+}
 
 Geometry GeometryOf(const Instruction& instruction, const Config& config) {
   const Convolution& conv = instruction.convolution;
@@ -20,17 +36,11 @@ Geometry GeometryOf(const Instruction& instruction, const Config& config) {
   g.column_tiles = TilesOf(conv.out_channels, config.array_columns);
   g.tiles_y = TilesOf(conv.out_height, tiling.tile_height);
   g.tiles_x = TilesOf(conv.out_width, tiling.tile_width);
+  g.rows_per_group = RowsPerGroup(instruction);
+  g.groups = GroupsOf(instruction, config);
   if (instruction.opcode == Opcode::kDepthwise) {
-    g.rows_per_group = conv.taps();
     g.blocks = g.column_tiles;
     return g;
-  }
-  if (tiling.packing == Packing::kTaps) {
-    g.rows_per_group = 1;
-    g.groups = TilesOf(int64_t{conv.taps()} * conv.channels, config.array_rows);
-  } else {
-    g.rows_per_group = conv.taps();
-    g.groups = TilesOf(conv.channels, config.array_rows);
   }
   g.blocks = TilesOf(g.column_tiles, tiling.columns_per_block);
   g.fills = TilesOf(g.groups, tiling.groups_per_bank);

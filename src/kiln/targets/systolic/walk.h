@@ -50,6 +50,9 @@ struct Geometry {
 // For kMatrix and kDepthwise. Depthwise: a block is one column tile, one fill, one group.
 Geometry GeometryOf(const Instruction& instruction, const Config& config);
 
+// Geometry's row_tiles(), without the rest.
+int32_t RowTilesOf(const Instruction& instruction, const Config& config);
+
 // One block of one pixel tile: what stands in an accumulation bank at once.
 struct Visit {
   int32_t batch = 0;
