@@ -91,8 +91,9 @@ std::optional<std::string> Difference(const Config& config, const Simulation& si
 }
 
 std::string FormatsOf(const Config& c) {
-  return fmt::format("{}x{} {} by {}, psum {}{}, accumulation {}{}", c.array_rows, c.array_columns, c.input_format.name,
-                     c.weight_format.name, c.quire ? "quire of " : "", c.psum_format.name, c.accumulation_format.name,
+  return fmt::format("{}x{} {} by {}, psum {}{}, accumulation {}, vector {}{}", c.array_rows, c.array_columns,
+                     c.input_format.name, c.weight_format.name, c.quire ? "quire of " : "", c.psum_format.name,
+                     c.accumulation_format.name, c.vector_format.name,
                      c.block_size > 0 ? fmt::format(", blocks of {} {}", c.block_size, c.scale_format.name) : "");
 }
 
@@ -131,7 +132,7 @@ bool RunDesignPoint(const Config& config, int programs, uint64_t first_seed) {
                ProgramOf(seed, config).Text(config));
     return false;
   }
-  fmt::print("{:<78} {:>6} programs agree   built in {:.0f} s, run in {:.0f} s\n", FormatsOf(config), programs, built,
+  fmt::print("{:<92} {:>6} programs agree   built in {:.0f} s, run in {:.0f} s\n", FormatsOf(config), programs, built,
              seconds() - built);
   std::fflush(stdout);
   return true;

@@ -179,6 +179,42 @@ package kiln_format_pkg;
     endcase
   endfunction
 
+  // Whether codes are the upper bits of fp32 numbers: fp32, bf16, tf32 and the like.
+  function automatic bit is_fp32_prefix(input format_t format);
+    is_fp32_prefix = kind(format) == KIND_FLOAT && is_signed(format) && exponent_bits(format) == 8 && bias(format) == 127 &&
+        specials(format) == SPECIALS_IEEE && low_exponent(format) == LOW_SUBNORMAL;
+  endfunction
+
+  // A float format, nearest even, whose numbers fp32 holds, as kiln_fp32_pkg::round_to wants to know it.
+  //    30:0   the greatest number, fp32
+  //    35:31  fraction bits
+  //    47:36  exponent of the least normal number, two's complement
+  //    48     nothing but zero lies below that
+  //    49     there is a minus zero
+  //    50     there is a NaN; else zero stands for it
+  //    51     numbers beyond the greatest one become infinity
+  //    52     or NaN; else the greatest one
+  //    63:53  0
+  localparam int ROUNDING_BITS = 64;
+  function automatic logic [ROUNDING_BITS-1:0] fp32_rounding(input format_t format);
+    int fields;
+    logic saturates;
+    fields    = greatest_fields(format);
+    saturates = overflow(format) == OVERFLOW_SATURATE || specials(format) == SPECIALS_NONE;
+    fp32_rounding = '0;
+    // A field of 0 is zero's alone: where there are subnormal numbers, the greatest number is none of them.
+    if (fields >= (1 << fraction_bits(format))) begin
+      fp32_rounding[30:0] = 31'((fields << (23 - fraction_bits(format))) + ((127 - bias(format)) << 23));
+    end
+    fp32_rounding[35:31] = 5'(fraction_bits(format));
+    fp32_rounding[47:36] = 12'(1 - bias(format));
+    fp32_rounding[48]    = low_exponent(format) == LOW_ZERO;
+    fp32_rounding[49]    = specials(format) != SPECIALS_FNUZ;
+    fp32_rounding[50]    = specials(format) != SPECIALS_NONE;
+    fp32_rounding[51]    = !saturates && specials(format) == SPECIALS_IEEE;
+    fp32_rounding[52]    = !saturates && specials(format) != SPECIALS_IEEE;
+  endfunction
+
   // The code of the greatest number.
   function automatic logic [31:0] greatest_code(input format_t format);
     logic [30:0] greatest;

@@ -104,6 +104,44 @@ package kiln_fp32_pkg;
     round = {negative, last > 12'sd104 || bits >= INFINITY ? INFINITY[30:0] : bits[30:0]};
   endfunction
 
+  // A number rounded to a narrower float format, to nearest, ties to even: what kiln_format_pkg::fp32_rounding says of the format. Bits of
+  // magnitudes ascend with the magnitudes, subnormal ones included, so that rounding up is adding one in the last place that stays, across
+  // exponents too.
+  function automatic logic [31:0] round_to(input logic [31:0] value, input logic [63:0] format);
+    /* verilator no_inline_task */
+    logic [30:0] greatest, magnitude, below;  // below: the places that go
+    logic [4:0] fraction_bits;
+    logic signed [EXPONENT_BITS-1:0] least, exponent, unit, last, places;
+    logic flushes, has_minus_zero, has_nan, to_infinity, to_nan, normal, odd;
+    logic [10:0] unused;
+    {unused, to_nan, to_infinity, has_nan, has_minus_zero, flushes, least, fraction_bits, greatest} = format;
+    normal = value[30:23] != '0;
+    unit   = unit_of(value);
+    // Of the leading bit. Where that stands in a subnormal number is a question only if the format's normal numbers go that low.
+    exponent = unit + (normal ? 12'sd23 : 12'sd22);
+    if (!normal && least < -12'sd126) exponent = exponent - signed'({6'd0, leading_zeros({value[22:0], 1'b1, 40'd0})});
+    // Of the last place below the least normal number.
+    last = flushes ? least : least - signed'({7'd0, fraction_bits});
+    if (least == -12'sd126 && !flushes) places = 12'sd23 - signed'({7'd0, fraction_bits});  // exponents are fp32's own
+    else if (exponent < least) places = last - unit;
+    else places = exponent - unit - signed'({7'd0, fraction_bits});
+    magnitude = value[30:0];
+    if (places > 12'sd24) begin
+      magnitude = '0;
+    end else if (places == 12'sd24) begin
+      // One half of the last place, or more: one. Exactly one half: zero.
+      magnitude = normal && value[22:0] != '0 ? {value[30:23] + 8'd1, 23'd0} : '0;
+    end else if (places > 12'sd0) begin
+      below     = ~(31'h7fff_ffff << places[4:0]);
+      odd       = places == 12'sd23 ? normal : value[places[4:0]];
+      magnitude = value[30:0] + (below >> 1) + 31'(odd);
+      magnitude = magnitude & ~below;
+    end
+    if (is_nan(value)) round_to = has_nan ? NAN : '0;
+    else if (magnitude > greatest) round_to = to_nan ? NAN : {value[31], to_infinity ? INFINITY[30:0] : greatest};
+    else round_to = {value[31] && (has_minus_zero || magnitude != '0), magnitude};
+  endfunction
+
   // a * b + c, rounded once.
   function automatic logic [31:0] multiply_add(input logic [31:0] a, input logic [31:0] b, input logic [31:0] c);
     /* verilator no_inline_task */

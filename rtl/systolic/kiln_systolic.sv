@@ -22,6 +22,10 @@ module kiln_systolic #(
     parameter bit PRODUCT_ROUNDED = 1'b0,
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
+    parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,  // a signed float that fp32 holds, nearest even
+    parameter kiln_spline_pkg::tables_t VECTOR_SPLINES =
+        VECTOR_FORMAT == kiln_named_formats_pkg::BF16 ? kiln_spline_tables_pkg::BF16 :
+        VECTOR_FORMAT == kiln_named_formats_pkg::FP16 ? kiln_spline_tables_pkg::FP16 : kiln_spline_tables_pkg::FP32,  // that format's tables (kiln_spline); other formats bring their own
     parameter int unsigned BLOCK_SIZE = 0,  // elements that share a scale; 0: no block scales, and nothing of the ports for them
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
     parameter int unsigned INPUT_BUFFER_WORDS = 1024,
@@ -784,6 +788,8 @@ module kiln_systolic #(
       .INPUT_FORMAT             (INPUT_FORMAT),
       .WEIGHT_FORMAT            (WEIGHT_FORMAT),
       .ACCUMULATION_FORMAT      (ACCUMULATION_FORMAT),
+      .VECTOR_FORMAT            (VECTOR_FORMAT),
+      .VECTOR_SPLINES           (VECTOR_SPLINES),
       .BLOCK_SIZE               (BLOCK_SIZE),
       .SCALE_FORMAT             (SCALE_FORMAT)
   ) vector (

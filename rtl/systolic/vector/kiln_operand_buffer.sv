@@ -6,12 +6,13 @@
 //   read       asynchronous: the outputs are those of the word at `read_place`
 //   nothing    the window of the word at nothing_place has no place in the image (pulse, kiln_operand_fetch)
 // A window's places are joined in the order in which they come; the average's factor is 1 / n of the places that came, where the
-// instruction wants that, else the instruction's.
+// instruction wants that, else the instruction's. All that is read are numbers of VECTOR_FORMAT, as fp32.
 module kiln_operand_buffer #(
     parameter int unsigned LANES = 4,
     parameter int unsigned WORDS = 32,  // room for as many words
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
+    parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
     parameter int unsigned BLOCK_SIZE = 0,  // elements that share a scale; 0: no block scales
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
     localparam int SCALE_BITS = kiln_format_pkg::bits(SCALE_FORMAT),
@@ -41,6 +42,9 @@ module kiln_operand_buffer #(
   localparam int unsigned WORD = LANES * 32;
   localparam logic [1:0] INPUT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(INPUT_FORMAT));
   localparam logic [1:0] WEIGHT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(WEIGHT_FORMAT));
+  localparam logic [1:0] VECTOR_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(VECTOR_FORMAT));
+  localparam bit NARROW = VECTOR_FORMAT != kiln_named_formats_pkg::FP32;
+  localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING = kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
   localparam int unsigned INDEX_BITS = WORDS > 1 ? $clog2(WORDS) : 1;
 
   logic take;  // a word comes in
@@ -110,7 +114,7 @@ module kiln_operand_buffer #(
   // The bytes of an element begin at `lane` times its size.
   logic [WORD-1:0] decoded, numbers;
   logic [1:0] shift;
-  assign shift = kiln_vector_pkg::element_shift(element, 2'd2, INPUT_SHIFT, WEIGHT_SHIFT);
+  assign shift = kiln_vector_pkg::element_shift(element, VECTOR_SHIFT, INPUT_SHIFT, WEIGHT_SHIFT);
   for (genvar lane = 0; lane < LANES; lane++) begin : g_decode
     logic [31:0] bits;
     always_comb begin
@@ -120,7 +124,8 @@ module kiln_operand_buffer #(
     end
     kiln_operand_decoder #(
         .INPUT_FORMAT (INPUT_FORMAT),
-        .WEIGHT_FORMAT(WEIGHT_FORMAT)
+        .WEIGHT_FORMAT(WEIGHT_FORMAT),
+        .VECTOR_FORMAT(VECTOR_FORMAT)
     ) decoder (
         .enable(take && (dense || lane == 0)),
         .element,
@@ -149,16 +154,21 @@ module kiln_operand_buffer #(
   assign sums     = command.window.combine == kiln_systolic_pkg::COMBINE_SUM;
   for (genvar lane = 0; lane < LANES; lane++) begin : g_join
     logic here;
-    logic [31:0] number, partial;
+    logic [31:0] number, partial, sum;
     assign here    = valid && (tag.access != kiln_systolic_pkg::ACCESS_STRIDED || tag.lane == kiln_vector_pkg::LANE_BITS'(lane));
     assign number  = numbers[lane*32+:32];
     assign partial = assembled[lane*32+:32];
     always_comb begin
+      sum = '0;
+      if (here && windowed && sums) begin
+        sum = kiln_fp32_pkg::add(tag.first_place ? '0 : partial, number);
+        if (NARROW) sum = kiln_fp32_pkg::round_to(sum, ROUNDING);
+      end
       assembled_next[lane*32+:32] = partial;
       if (here) begin
         assembled_next[lane*32+:32] = number;
         if (windowed && sums) begin
-          assembled_next[lane*32+:32] = kiln_fp32_pkg::add(tag.first_place ? '0 : partial, number);
+          assembled_next[lane*32+:32] = sum;
         end else if (windowed && !tag.first_place) begin
           assembled_next[lane*32+:32] = kiln_fp32_pkg::maximum(partial, number);
         end
@@ -188,6 +198,7 @@ module kiln_operand_buffer #(
     if (averages_valid) begin
       factor = kiln_fp32_pkg::divide(kiln_vector_pkg::FP32_ONE, kiln_fp32_pkg::from_int32(32'(places_now)));
     end
+    if (NARROW && valid && windowed) factor = kiln_fp32_pkg::round_to(factor, ROUNDING);
   end
 
   // ---- The words.

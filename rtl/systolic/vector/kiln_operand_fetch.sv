@@ -19,6 +19,7 @@ module kiln_operand_fetch #(
     parameter int unsigned OUTPUT_PORT_BYTES = 16,
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
+    parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
     parameter int unsigned BLOCK_SIZE = 0,  // elements that share a scale; 0: no block scales
     parameter int unsigned SCALE_BYTES = 1,
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,
@@ -72,7 +73,7 @@ module kiln_operand_fetch #(
   localparam int unsigned WRITE_SPAN = $clog2(LANES * 4 + OUTPUT_PORT_BYTES);
   localparam logic [1:0] INPUT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(INPUT_FORMAT));
   localparam logic [1:0] WEIGHT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(WEIGHT_FORMAT));
-  localparam logic [1:0] VECTOR_SHIFT = 2'd2;
+  localparam logic [1:0] VECTOR_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(VECTOR_FORMAT));
 
   // Beats behind the first of a request.
   function automatic logic [READ_SPAN-1:0] further_reads(input logic [READ_OFFSET-1:0] offset, input logic [BYTES_BITS-1:0] bytes);

@@ -1,5 +1,5 @@
 // A value on its way to memory. Integers: clamp(rne(value * inverse_scale) + zero_point, low, high), NaN counts as 0; codes of the array's
-// formats: the code of value * inverse_scale; fp32: the number, a NaN as 0x7fc00000.
+// formats: the code of value * inverse_scale; the vector format: the number's code; fp32: the number, a NaN as 0x7fc00000.
 //   in_block  the element is one of a block with a scale, `inverse_scale` the scale's: its code saturates, whatever the format does else
 //   time      combinational
 //   enable    0: the result is nobody's business
@@ -7,12 +7,13 @@
 module kiln_quantiser #(
     parameter kiln_format_pkg::format_t INPUT_FORMAT  = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
+    parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
     parameter bit BLOCKS = 1'b0  // there are such blocks
 ) (
     input  logic               enable,
     input  logic               in_block,
     input  logic        [ 2:0] element,        // kiln_systolic_pkg::element_t
-    input  logic        [31:0] value,          // fp32
+    input  logic        [31:0] value,          // fp32; a number of the vector format
     input  logic        [31:0] inverse_scale,  // fp32
     input  logic signed [31:0] zero_point,
     input  logic signed [31:0] low,
@@ -79,8 +80,27 @@ module kiln_quantiser #(
   assign input_bits  = 32'(input_code) | (input_sign ? 32'hffff_ffff << INPUT_BITS : '0);
   assign weight_bits = 32'(weight_code) | (weight_sign ? 32'hffff_ffff << WEIGHT_BITS : '0);
 
+  logic [31:0] number;
+  assign number = kiln_fp32_pkg::is_nan(value) ? kiln_fp32_pkg::NAN : value;
+  // Nothing is left to round. A number of a format with fp32's exponents has zeros behind its code.
+  localparam int VECTOR_BITS = kiln_format_pkg::bits(VECTOR_FORMAT);
+  logic [31:0] vector_bits;
+  if (kiln_format_pkg::is_fp32_prefix(VECTOR_FORMAT)) begin : g_prefix
+    assign vector_bits = number >> (32 - VECTOR_BITS);
+  end else begin : g_encode
+    logic [VECTOR_BITS-1:0] vector_code;
+    kiln_encode_from_fp32 #(
+        .FORMAT(VECTOR_FORMAT)
+    ) encode_vector (
+        .value,
+        .random('0),
+        .code(vector_code)
+    );
+    assign vector_bits = 32'(vector_code);
+  end
+
   always_comb begin
-    bits = kiln_fp32_pkg::is_nan(value) ? kiln_fp32_pkg::NAN : value;
+    bits = element == kiln_systolic_pkg::ELEMENT_VECTOR ? vector_bits : number;
     if (enable && element <= kiln_systolic_pkg::ELEMENT_INT32) begin
       bits = kiln_fp32_pkg::to_code(value, inverse_scale, zero_point, low, high);
     end

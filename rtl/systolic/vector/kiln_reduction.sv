@@ -11,6 +11,8 @@ module kiln_reduction #(
     parameter int unsigned ROWS = 8,
     parameter bit HAS_FUNCTIONS = 1'b1,
     parameter bit HAS_DIVIDER = 1'b1,
+    parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
+    parameter kiln_spline_pkg::tables_t SPLINES = kiln_spline_tables_pkg::FP32,  // of the vector format
     localparam int unsigned SCALAR_BITS = kiln_vector_pkg::SCALARS * 32
 ) (
     input  logic clock,
@@ -30,16 +32,24 @@ module kiln_reduction #(
   localparam int unsigned LEVELS = $clog2(LANES);
   localparam int unsigned LEAVES = 2 ** LEVELS;
 
+  // What a maximum begins with: minus infinity, or what a format without it has in its place.
+  localparam bit NARROW = VECTOR_FORMAT != kiln_named_formats_pkg::FP32;
+  localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING = kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
+  logic [31:0] least;
+  assign least = NARROW ? kiln_fp32_pkg::round_to(kiln_vector_pkg::FP32_MINUS_INFINITY, ROUNDING) : kiln_vector_pkg::FP32_MINUS_INFINITY;
+
   // ---- Lane partials.
   logic partial_valid, maximum;
   kiln_vector_pkg::word_tag_t partial_tag;
   logic [LANES*32-1:0] partials;
   logic [31:0] neutral;
-  assign neutral = in_maximum ? kiln_vector_pkg::FP32_MINUS_INFINITY : '0;
+  assign neutral = in_maximum ? least : '0;
   for (genvar lane = 0; lane < LANES; lane++) begin : g_partial
     logic [31:0] joined, former;
     assign former = in_first ? neutral : partials[lane*32+:32];
-    kiln_vector_join join_partial (
+    kiln_vector_join #(
+        .VECTOR_FORMAT(VECTOR_FORMAT)
+    ) join_partial (
         .enable(in_valid && in_lanes[lane]),
         .maximum(in_maximum),
         .a(former),
@@ -73,7 +83,7 @@ module kiln_reduction #(
     if (i < LANES) begin : g_lane
       assign nodes[i*32+:32] = partials[i*32+:32];
     end else begin : g_missing
-      assign nodes[i*32+:32] = maximum ? kiln_vector_pkg::FP32_MINUS_INFINITY : '0;
+      assign nodes[i*32+:32] = maximum ? least : '0;
     end
   end
   for (genvar level = 1; level <= LEVELS; level++) begin : g_level
@@ -83,7 +93,9 @@ module kiln_reduction #(
     logic [kiln_vector_pkg::SAVED*NODES*32-1:0] unused_saved;
     logic [kiln_systolic_pkg::MAX_OPERANDS*NODES*32-1:0] unused_operands;
     for (genvar i = 0; i < NODES; i++) begin : g_node
-      kiln_vector_join join_nodes (
+      kiln_vector_join #(
+          .VECTOR_FORMAT(VECTOR_FORMAT)
+      ) join_nodes (
           .enable(level_valids[level-1]),
           .maximum,
           .a(nodes[(FROM+i)*32+:32]),
@@ -133,7 +145,9 @@ module kiln_reduction #(
         .SLOTS(SLOTS),
         .ROWS(ROWS),
         .HAS_FUNCTIONS(HAS_FUNCTIONS),
-        .HAS_DIVIDER(HAS_DIVIDER)
+        .HAS_DIVIDER(HAS_DIVIDER),
+        .VECTOR_FORMAT(VECTOR_FORMAT),
+        .SPLINES(SPLINES)
     ) compute (
         .clock,
         .reset,

@@ -1,9 +1,13 @@
-// One stage's operation on one lane: result = op(value, a, b), fp32, as isa.h's StageOp says. One multiply-add does sums, differences and
+// One stage's operation on one lane: result = op(value, a, b), as isa.h's StageOp says. One multiply-add does sums, differences and
 // products; splines and the divider are there where the parameters say so.
+//   numbers  fp32 numbers; in a narrower VECTOR_FORMAT those that it has, operands and result alike. Its multiply-add is a product and a sum, each
+//            rounded to it; every other operation is one of fp32 and one rounding
 //   time     combinational
 //   enable   0: the result is nobody's business, and nothing toggles
 //   C++ twin kiln::systolic::ApplyStage (targets/systolic/arithmetic.h)
 module kiln_vector_alu #(
+    parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
+    parameter kiln_spline_pkg::tables_t SPLINES = kiln_spline_tables_pkg::FP32,  // of the vector format
     parameter bit HAS_FUNCTIONS = 1'b1,  // nonlinear functions, reciprocal, reciprocal square root
     parameter bit HAS_DIVIDER = 1'b1
 ) (
@@ -15,6 +19,9 @@ module kiln_vector_alu #(
     input  logic [31:0] b,
     output logic [31:0] result
 );
+  localparam bit NARROW = VECTOR_FORMAT != kiln_named_formats_pkg::FP32;
+  localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING = kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
+
   logic [31:0] approximation;
   if (HAS_FUNCTIONS) begin : g_functions
     logic [3:0] select;  // of kiln_spline; 15: nothing
@@ -26,7 +33,9 @@ module kiln_vector_alu #(
         select = 4'(kiln_spline_pkg::RECIPROCAL_SQUARE_ROOT);
       end
     end
-    kiln_spline approximate (
+    kiln_spline #(
+        .TABLES(SPLINES)
+    ) approximate (
         .select,
         .x(value),
         .result(approximation)
@@ -64,30 +73,39 @@ module kiln_vector_alu #(
   end
 
   logic [31:0] sum, quotient;
+  // A narrow sum without a product takes the value times 1 or -1, a narrow product adds a minus zero: neither changes a bit.
   always_comb begin
     sum = '0;
-    if (multiplies) sum = kiln_fp32_pkg::multiply_add(value, factor, addend);
+    if (multiplies && !NARROW) sum = kiln_fp32_pkg::multiply_add(value, factor, addend);
+    if (multiplies && NARROW) begin
+      sum = kiln_fp32_pkg::add(kiln_fp32_pkg::round_to(kiln_fp32_pkg::multiply(value, factor), ROUNDING), addend);
+    end
   end
   always_comb begin
     quotient = kiln_fp32_pkg::NAN;
     if (HAS_DIVIDER && enable && op == kiln_systolic_pkg::STAGE_DIVIDE) quotient = kiln_fp32_pkg::divide(value, a);
   end
 
+  logic [31:0] exact;  // but for fp32's rounding
   always_comb begin
-    result = '0;
+    exact = '0;
     if (enable) begin
       case (op)
-        kiln_systolic_pkg::STAGE_MAX: result = kiln_fp32_pkg::maximum(value, a);
-        kiln_systolic_pkg::STAGE_MIN: result = kiln_fp32_pkg::minimum(value, a);
-        kiln_systolic_pkg::STAGE_ABSOLUTE: result = {1'b0, value[30:0]};
-        kiln_systolic_pkg::STAGE_SAVE0, kiln_systolic_pkg::STAGE_SAVE1: result = value;
+        kiln_systolic_pkg::STAGE_MAX: exact = kiln_fp32_pkg::maximum(value, a);
+        kiln_systolic_pkg::STAGE_MIN: exact = kiln_fp32_pkg::minimum(value, a);
+        kiln_systolic_pkg::STAGE_ABSOLUTE: exact = {1'b0, value[30:0]};
+        kiln_systolic_pkg::STAGE_SAVE0, kiln_systolic_pkg::STAGE_SAVE1: exact = value;
         kiln_systolic_pkg::STAGE_FUNCTION,
         kiln_systolic_pkg::STAGE_RECIPROCAL,
-        kiln_systolic_pkg::STAGE_RECIPROCAL_SQUARE_ROOT: result = approximation;
-        kiln_systolic_pkg::STAGE_SELECT_NEGATIVE: result = kiln_fp32_pkg::greater('0, value) ? sum : value;
-        kiln_systolic_pkg::STAGE_DIVIDE: result = quotient;
-        default: result = sum;
+        kiln_systolic_pkg::STAGE_RECIPROCAL_SQUARE_ROOT: exact = approximation;
+        kiln_systolic_pkg::STAGE_SELECT_NEGATIVE: exact = kiln_fp32_pkg::greater('0, value) ? sum : value;
+        kiln_systolic_pkg::STAGE_DIVIDE: exact = quotient;
+        default: exact = sum;
       endcase
     end
+  end
+  always_comb begin
+    result = exact;
+    if (enable && NARROW) result = kiln_fp32_pkg::round_to(exact, ROUNDING);
   end
 endmodule

@@ -1,5 +1,7 @@
 // One lane of one stage: picks the arguments and applies the operation. Combinational.
 module kiln_vector_lane #(
+    parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
+    parameter kiln_spline_pkg::tables_t SPLINES = kiln_spline_tables_pkg::FP32,
     parameter bit HAS_FUNCTIONS = 1'b1,
     parameter bit HAS_DIVIDER   = 1'b1
 ) (
@@ -56,6 +58,8 @@ module kiln_vector_lane #(
   end
 
   kiln_vector_alu #(
+      .VECTOR_FORMAT(VECTOR_FORMAT),
+      .SPLINES(SPLINES),
       .HAS_FUNCTIONS(HAS_FUNCTIONS),
       .HAS_DIVIDER  (HAS_DIVIDER)
   ) alu (

@@ -3,12 +3,15 @@
 //   SOURCE_OPERAND0     the operand, of an average window times `factor`
 //   SOURCE_ROW_BUFFER   what an earlier pass kept
 //   SOURCE_CONSTANT     the constant
+// Each is a number of the vector format. In one narrower than fp32 everything that comes in is rounded to it first, accumulators and the channel's
+// parameters, and the fma is a product and a sum, each rounded; operands, factor and constant come as its numbers.
 //   time      inputs in a cycle with `advance`, outputs LATENCY such cycles later; one word a cycle
 //   C++ twin  kiln::systolic::AccumulatorToValue (targets/systolic/arithmetic.h)
 module kiln_vector_source #(
     parameter int unsigned LANES = 4,
     parameter int unsigned LATENCY = 1,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
+    parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
     localparam int unsigned ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT)  // derived, do not set
 ) (
     input  logic clock,
@@ -32,6 +35,9 @@ module kiln_vector_source #(
     output logic [kiln_vector_pkg::SAVED*LANES*32-1:0] out_saved,
     output logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*32-1:0] out_operands
 );
+  localparam bit NARROW = VECTOR_FORMAT != kiln_named_formats_pkg::FP32;
+  localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING = kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
+
   logic from_accumulator, multiplies;
   assign from_accumulator = in_valid && source == kiln_systolic_pkg::SOURCE_ACCUMULATOR;
   assign multiplies = from_accumulator || (in_valid && source == kiln_systolic_pkg::SOURCE_OPERAND0 && averages);
@@ -56,12 +62,30 @@ module kiln_vector_source #(
           .value(number)
       );
     end
+    // In a narrow format the accumulator takes the multiplier of averages.
+    logic [31:0] multiplicand, multiplier, product, bias, sum;
+    always_comb begin
+      multiplicand = in_operands[lane*32+:32];
+      multiplier   = factor;
+      bias         = biases[lane*32+:32];
+      product      = '0;
+      sum          = '0;
+      if (from_accumulator && NARROW) begin
+        multiplicand = kiln_fp32_pkg::round_to(number, ROUNDING);
+        multiplier   = kiln_fp32_pkg::round_to(scales[lane*32+:32], ROUNDING);
+        bias         = kiln_fp32_pkg::round_to(bias, ROUNDING);
+      end
+      if (multiplies && (NARROW || !from_accumulator)) product = kiln_fp32_pkg::multiply(multiplicand, multiplier);
+      if (multiplies && NARROW) product = kiln_fp32_pkg::round_to(product, ROUNDING);
+      if (from_accumulator && !NARROW) sum = kiln_fp32_pkg::multiply_add(number, scales[lane*32+:32], bias);
+      if (from_accumulator && NARROW) sum = kiln_fp32_pkg::round_to(kiln_fp32_pkg::add(product, bias), ROUNDING);
+    end
     always_comb begin
       value[lane*32+:32] = in_operands[lane*32+:32];
       if (from_accumulator) begin
-        value[lane*32+:32] = kiln_fp32_pkg::multiply_add(number, scales[lane*32+:32], biases[lane*32+:32]);
+        value[lane*32+:32] = sum;
       end else if (multiplies) begin
-        value[lane*32+:32] = kiln_fp32_pkg::multiply(in_operands[lane*32+:32], factor);
+        value[lane*32+:32] = product;
       end else if (source == kiln_systolic_pkg::SOURCE_ROW_BUFFER) begin
         value[lane*32+:32] = row_word[lane*32+:32];
       end else if (source == kiln_systolic_pkg::SOURCE_CONSTANT) begin

@@ -4,6 +4,7 @@
 //              cycle. The result is found in one cycle, LATENCY - 1 registers follow for retiming.
 //   gating     registers of a word change only when there is a word, those of operands and saved values only when the word has them
 //   stage_write   takes the configuration of this stage (SCALAR: scalar stage STAGE); valid for words one cycle later
+//   numbers       values, operands, scalars and immediates are numbers of VECTOR_FORMAT, as fp32
 // A word whose pass has STAGE stages or fewer is handed on.
 module kiln_vector_stage #(
     parameter int unsigned LANES = 4,
@@ -13,7 +14,11 @@ module kiln_vector_stage #(
     parameter int unsigned SLOTS = 7,  // programs
     parameter int unsigned ROWS = 8,  // rows in flight
     parameter bit HAS_FUNCTIONS = 1'b1,
-    parameter bit HAS_DIVIDER = 1'b1
+    parameter bit HAS_DIVIDER = 1'b1,
+    parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
+    parameter kiln_spline_pkg::tables_t SPLINES =
+        VECTOR_FORMAT == kiln_named_formats_pkg::BF16 ? kiln_spline_tables_pkg::BF16 :
+        VECTOR_FORMAT == kiln_named_formats_pkg::FP16 ? kiln_spline_tables_pkg::FP16 : kiln_spline_tables_pkg::FP32  // the vector format's; other formats bring their own
 ) (
     input  logic clock,
     input  logic reset,
@@ -73,6 +78,8 @@ module kiln_vector_stage #(
   logic [WORD-1:0] value;
   for (genvar lane = 0; lane < LANES; lane++) begin : g_lane
     kiln_vector_lane #(
+        .VECTOR_FORMAT(VECTOR_FORMAT),
+        .SPLINES(SPLINES),
         .HAS_FUNCTIONS(HAS_FUNCTIONS),
         .HAS_DIVIDER(HAS_DIVIDER)
     ) compute (

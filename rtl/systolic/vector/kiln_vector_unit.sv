@@ -37,6 +37,9 @@ module kiln_vector_unit #(
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
+    // Of all results, rounded to it; numbers of it travel as fp32. A signed float that fp32 holds, nearest even.
+    parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
+    parameter kiln_spline_pkg::tables_t VECTOR_SPLINES = kiln_spline_tables_pkg::FP32,  // of the vector format
     parameter int unsigned BLOCK_SIZE = 0,  // elements that share a scale; 0: no block scales
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
     parameter logic [VECTOR_STAGES-1:0] VECTOR_FUNCTION_STAGES = '1,  // stages with nonlinear functions and reciprocals,
@@ -123,6 +126,9 @@ module kiln_vector_unit #(
   localparam int unsigned COUNT_LANE_BITS = $clog2(LANES + 1);
   localparam logic [1:0] INPUT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(INPUT_FORMAT));
   localparam logic [1:0] WEIGHT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(WEIGHT_FORMAT));
+  localparam logic [1:0] VECTOR_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(VECTOR_FORMAT));
+  localparam bit NARROW = VECTOR_FORMAT != kiln_named_formats_pkg::FP32;
+  localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING = kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
   localparam int unsigned ROWS = VECTOR_ROWS_IN_FLIGHT;
   localparam int unsigned ROW_ADDRESS_BITS = VECTOR_ROW_BUFFER_WORDS > 1 ? $clog2(VECTOR_ROW_BUFFER_WORDS) : 1;
   localparam int unsigned SLOT_INDEX_BITS = SLOTS > 1 ? $clog2(SLOTS) : 1;
@@ -135,6 +141,21 @@ module kiln_vector_unit #(
 
   logic instruction_end;
   assign command_ready = instruction_end;
+
+  // What an instruction says in fp32, as numbers of the vector format: once for all lanes.
+  kiln_systolic_pkg::stage_write_t rounded_write;
+  logic [31:0] window_factor, least;
+  always_comb begin
+    rounded_write = stage_write;
+    window_factor = command.window.factor;
+    least         = kiln_vector_pkg::FP32_MINUS_INFINITY;
+    if (NARROW) begin
+      rounded_write.value.immediate_a = kiln_fp32_pkg::round_to(stage_write.value.immediate_a, ROUNDING);
+      rounded_write.value.immediate_b = kiln_fp32_pkg::round_to(stage_write.value.immediate_b, ROUNDING);
+      window_factor = kiln_fp32_pkg::round_to(command.window.factor, ROUNDING);
+      least = kiln_fp32_pkg::round_to(kiln_vector_pkg::FP32_MINUS_INFINITY, ROUNDING);
+    end
+  end
 
   logic drain;
   logic [3:0] longest;  // stages of the longest pass; passes that an instruction has not are 0
@@ -244,6 +265,7 @@ module kiln_vector_unit #(
       .OUTPUT_PORT_BYTES(OUTPUT_PORT_BYTES),
       .INPUT_FORMAT(INPUT_FORMAT),
       .WEIGHT_FORMAT(WEIGHT_FORMAT),
+      .VECTOR_FORMAT(VECTOR_FORMAT),
       .BLOCK_SIZE(BLOCK_SIZE),
       .SCALE_BYTES(SCALE_BYTES)
   ) fetch (
@@ -433,13 +455,13 @@ module kiln_vector_unit #(
       raw_tag.operands  <= pass.reads;
       raw_tag.saved     <= '0;
       raw_source        <= pass.source;
-      raw_constant      <= pass.value;
+      raw_constant      <= NARROW ? kiln_fp32_pkg::round_to(pass.value, ROUNDING) : pass.value;
       raw_place         <= issue_place;
       raw_averages      <= command.header.window && command.window.average && issued.pass == '0;
       raw_window        <= command.header.window;
       raw_sums          <= command.window.combine == kiln_systolic_pkg::COMBINE_SUM;
       raw_divides       <= command.window.divide_by_valid;
-      raw_window_factor <= command.window.factor;
+      raw_window_factor <= window_factor;
     end
   end
 
@@ -448,6 +470,7 @@ module kiln_vector_unit #(
       .WORDS(OPERAND_BUFFER_WORDS),
       .INPUT_FORMAT(INPUT_FORMAT),
       .WEIGHT_FORMAT(WEIGHT_FORMAT),
+      .VECTOR_FORMAT(VECTOR_FORMAT),
       .BLOCK_SIZE(BLOCK_SIZE),
       .SCALE_FORMAT(SCALE_FORMAT)
   ) buffer (
@@ -480,7 +503,7 @@ module kiln_vector_unit #(
   assign source_factor = !source_empty ? operand_factor : raw_divides ? kiln_vector_pkg::FP32_ONE : raw_window_factor;
   assign source_operands = {
     operands[OPERANDS*WORD-1:WORD],
-    source_empty ? {LANES{raw_sums ? 32'd0 : kiln_vector_pkg::FP32_MINUS_INFINITY}} : operands[0+:WORD]
+    source_empty ? {LANES{raw_sums ? 32'd0 : least}} : operands[0+:WORD]
   };
 
   // ---- The lanes: source and stages. Link i stands behind i stages.
@@ -494,7 +517,8 @@ module kiln_vector_unit #(
   kiln_vector_source #(
       .LANES(LANES),
       .LATENCY(LATENCY),
-      .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT)
+      .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT),
+      .VECTOR_FORMAT(VECTOR_FORMAT)
   ) begin_word (
       .clock,
       .reset,
@@ -525,12 +549,14 @@ module kiln_vector_unit #(
         .SLOTS(SLOTS),
         .ROWS(ROWS),
         .HAS_FUNCTIONS(VECTOR_FUNCTION_STAGES[i-1]),
-        .HAS_DIVIDER(VECTOR_DIVIDE_STAGES[i-1])
+        .HAS_DIVIDER(VECTOR_DIVIDE_STAGES[i-1]),
+        .VECTOR_FORMAT(VECTOR_FORMAT),
+        .SPLINES(VECTOR_SPLINES)
     ) compute (
         .clock,
         .reset,
         .stage_write_valid,
-        .stage_write,
+        .stage_write(rounded_write),
         .advance,
         .scalars,
         .in_valid(link_valids[i-1] && !exits[i-1]),
@@ -632,12 +658,14 @@ module kiln_vector_unit #(
       .LATENCY(LATENCY),
       .SCALAR_STAGES(VECTOR_STAGES),
       .SLOTS(SLOTS),
-      .ROWS(ROWS)
+      .ROWS(ROWS),
+      .VECTOR_FORMAT(VECTOR_FORMAT),
+      .SPLINES(VECTOR_SPLINES)
   ) reduction (
       .clock,
       .reset,
       .stage_write_valid,
-      .stage_write,
+      .stage_write(rounded_write),
       .advance,
       .in_valid(exit_valid && departure.reduce != kiln_systolic_pkg::REDUCE_NONE),
       .in_tag(reduction_tag),
@@ -669,6 +697,7 @@ module kiln_vector_unit #(
     kiln_quantiser #(
         .INPUT_FORMAT (INPUT_FORMAT),
         .WEIGHT_FORMAT(WEIGHT_FORMAT),
+        .VECTOR_FORMAT(VECTOR_FORMAT),
         .BLOCKS(BLOCKS)
     ) quantise (
         .enable(leaves_now),
@@ -714,7 +743,7 @@ module kiln_vector_unit #(
       .word_lanes(final_lanes),
       .word_address(final_address),
       .word_access(final_target.access),
-      .word_shift(kiln_vector_pkg::element_shift(final_target.element, 2'd2, INPUT_SHIFT, WEIGHT_SHIFT)),
+      .word_shift(kiln_vector_pkg::element_shift(final_target.element, VECTOR_SHIFT, INPUT_SHIFT, WEIGHT_SHIFT)),
       .word_stride(final_target.element_stride),
       .request_valid(write_request_valid),
       .request_ready(write_request_ready),

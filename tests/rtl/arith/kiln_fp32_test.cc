@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "Varith_fp32.h"
 #include "Varith_fp32_netlist.h"
@@ -13,6 +14,12 @@
 
 namespace kiln::rtl {
 namespace {
+
+// Of the bench's rounding units, in its order: exponents like fp32's and narrower ones, with and without infinity, NaN,
+// minus zero and subnormals; numbers that reach down among fp32's subnormals.
+constexpr const char* kFormats[] = {
+    "bf16",          "fp16",       "tf32",       "e5m2",        "e3m2",      "e4m3.infinity", "e4m3_fnuz.infinity",
+    "fp16.saturate", "bf16.flush", "e4m3.flush", "e8m23.flush", "e8m2.fnuz", "e1m2.finite",   "e7m12"};
 
 template <typename Model>
 class Fp32 : public testing::Test {
@@ -40,8 +47,9 @@ class Fp32 : public testing::Test {
     quantise.low = low;
     quantise.high = high;
     Expect("code", model_.code, static_cast<uint32_t>(systolic::QuantiseToCode(quantise, a)));
-    Expect("bf16", model_.bf16, Canonical(DecodeFloat(bf16_, EncodeFloat(bf16_, a))));
-    Expect("fp16", model_.fp16, Canonical(DecodeFloat(fp16_, EncodeFloat(fp16_, a))));
+    for (size_t i = 0; i < formats_.size(); ++i) {
+      Expect(kFormats[i], model_.rounded[i], Canonical(DecodeFloat(formats_[i], EncodeFloat(formats_[i], a))));
+    }
   }
 
   bool TooMany() const { return failures_ > 10; }
@@ -57,7 +65,11 @@ class Fp32 : public testing::Test {
 
   VerilatedContext context_;
   Model model_{&context_};
-  const Format bf16_ = *FindFormat("bf16"), fp16_ = *FindFormat("fp16");
+  const std::vector<Format> formats_ = [] {
+    std::vector<Format> formats;
+    for (const char* name : kFormats) formats.push_back(*FindFormat(name));
+    return formats;
+  }();
   int failures_ = 0;
 };
 
@@ -96,6 +108,22 @@ TYPED_TEST(Fp32, RandomOperands) {
     const auto low = static_cast<int32_t>(random()) >> (random() % 32);
     const auto high = static_cast<int32_t>(random()) >> (random() % 32);
     this->Check(a, b, c, integer, low, high);
+  }
+}
+
+// Numbers of every exponent next to every place where a rounding may cut.
+TYPED_TEST(Fp32, RoundsToNarrowerFormats) {
+  Random random(3);
+  for (uint32_t field = 0; field < 256; ++field) {
+    for (int place = 0; place < 24 && !this->TooMany(); ++place) {
+      for (int i = 0; i < 24; ++i) {
+        // Above the place anything, or ones: a carry goes all the way.
+        const uint32_t above = i % 4 == 0 ? ~0u : static_cast<uint32_t>(random());
+        const uint32_t half = (above << place) | (1u << place) >> 1;
+        const uint32_t number = (field << 23 | (half & 0x7fffffu)) + static_cast<uint32_t>(i % 3) - 1;
+        this->Check((number & 0x7fffffffu) | static_cast<uint32_t>(i & 1) << 31, 0, 0, 0, -128, 127);
+      }
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "Vsystolic_4x4.h"
 #include "Vsystolic_4x8.h"
+#include "Vsystolic_bf16.h"
 #include "Vsystolic_blocks_4x4.h"
 #include "Vsystolic_blocks_4x8.h"
 #include "Vsystolic_shared_bus.h"
@@ -95,6 +96,10 @@ TEST(SystolicMachine, BitsAndCyclesOfAnotherDesignPoint) {
 TEST(SystolicMachine, BitsAndCyclesWithBlockScales) {
   RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), Ideal(Blocks()), true, 4000, 120);
   RunRandomPrograms<Vsystolic_blocks_4x8>(NarrowBlocks(), Ideal(NarrowBlocks()), true, 5000, 80);
+}
+TEST(SystolicMachine, BitsAndCyclesInBf16) {
+  RunRandomPrograms<Vsystolic_bf16>(Bf16(), Ideal(Bf16()), true, 8000, 120);
+  RunRandomPrograms<Vsystolic_bf16>(Bf16(), AxiTiming(Ideal(Bf16())).StallAll(0.4), false, 9000, 40);
 }
 TEST(SystolicMachine, BitsWithBlockScalesStayUnderStalls) {
   RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), AxiTiming(Ideal(Blocks())).StallAll(0.4), false, 6000, 40);

@@ -1,5 +1,5 @@
-// kiln_vector_stage against ApplyStage: every operation with every kind of argument on random numbers, words in any
-// succession, with stalls of the lanes.
+// kiln_vector_stage against ApplyStage: every operation with every kind of argument on random numbers of the vector
+// format, words in any succession, with stalls of the lanes.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -8,6 +8,9 @@
 #include <vector>
 
 #include "Vvector_stage.h"
+#include "Vvector_stage_bf16.h"
+#include "Vvector_stage_bf16_netlist.h"
+#include "Vvector_stage_fp16.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/systolic/arithmetic.h"
 #include "tests/rtl/support.h"
@@ -17,12 +20,13 @@ namespace kiln::rtl {
 namespace {
 
 using systolic::Argument;
+using systolic::Numbers;
 using systolic::Stage;
 using systolic::StageOp;
 
 constexpr int kLanes = 2, kLatency = 3, kStage = 1, kRows = 3, kSlots = 3, kPasses = 4;
 
-float RandomNumber(Random& random) {
+float RandomFloat(Random& random) {
   switch (random.Below(8)) {
     case 0:
       return std::bit_cast<float>(static_cast<uint32_t>(random()));  // any bits at all
@@ -34,14 +38,16 @@ float RandomNumber(Random& random) {
       return static_cast<float>(random.Uniform(-8, 8));
   }
 }
+// One that the vector format has: what is not one does not come here.
+float RandomNumber(const Numbers& numbers, Random& random) { return numbers.Round(RandomFloat(random)); }
 
-Stage RandomStage(Random& random) {
+Stage RandomStage(const Numbers& numbers, Random& random) {
   Stage s;
   s.op = static_cast<StageOp>(random.Below(16));
   s.a = static_cast<Argument>(1 + random.Below(10));
   s.b = static_cast<Argument>(1 + random.Below(10));
-  s.immediate_a = RandomNumber(random);
-  s.immediate_b = RandomNumber(random);
+  s.immediate_a = RandomNumber(numbers, random);
+  s.immediate_b = RandomNumber(numbers, random);
   s.function = static_cast<decltype(s.function)>(random.Below(13));
   return s;
 }
@@ -68,13 +74,15 @@ std::vector<uint8_t> BytesOf(const T& values, size_t bytes) {
   return result;
 }
 
-TEST(VectorStage, FollowsApplyStage) {
-  const systolic::Config config;
-  const systolic::Numbers numbers(config);
-  Simulation<Vvector_stage> stage;
+template <typename Model>
+void FollowsApplyStage(const char* vector_format) {
+  systolic::Config config;
+  config.vector_format = *FindFormat(vector_format);
+  const Numbers numbers(config);
+  Simulation<Model> stage;
   Random random(7);
   std::vector<float> scalars(kRows * 4);
-  for (float& scalar : scalars) scalar = RandomNumber(random);
+  for (float& scalar : scalars) scalar = RandomNumber(numbers, random);
   stage->advance = 0;
   stage->in_valid = 0;
   stage->stage_write_valid = 0;
@@ -87,7 +95,7 @@ TEST(VectorStage, FollowsApplyStage) {
     if (cycle % 200 < kSlots * kPasses) {  // new configurations, while nothing is under way
       const int entry = cycle % 200;
       Stage& s = programs[static_cast<size_t>(entry)];
-      s = RandomStage(random);
+      s = RandomStage(numbers, random);
       BitString write;
       write.Append(6, static_cast<uint64_t>(entry / kPasses));
       write.Append(2, static_cast<uint64_t>(entry % kPasses));
@@ -109,12 +117,12 @@ TEST(VectorStage, FollowsApplyStage) {
     word.pass = static_cast<int>(random.Below(kPasses));
     word.stages = static_cast<int>(random.Below(4));
     word.row = static_cast<int>(random.Below(kRows));
-    for (float& v : word.value) v = RandomNumber(random);
+    for (float& v : word.value) v = RandomNumber(numbers, random);
     for (auto& lanes : word.saved) {
-      for (float& v : lanes) v = RandomNumber(random);
+      for (float& v : lanes) v = RandomNumber(numbers, random);
     }
     for (auto& lanes : word.operands) {
-      for (float& v : lanes) v = RandomNumber(random);
+      for (float& v : lanes) v = RandomNumber(numbers, random);
     }
     BitString tag;
     tag.Append(6, static_cast<uint64_t>(word.slot));
@@ -168,6 +176,12 @@ TEST(VectorStage, FollowsApplyStage) {
   }
   EXPECT_GT(compared, 20000);
 }
+
+TEST(VectorStage, FollowsApplyStage) { FollowsApplyStage<Vvector_stage>("fp32"); }
+TEST(VectorStage, FollowsApplyStageInBf16) { FollowsApplyStage<Vvector_stage_bf16>("bf16"); }
+TEST(VectorStage, FollowsApplyStageInFp16) { FollowsApplyStage<Vvector_stage_fp16>("fp16"); }
+// As Yosys reads it.
+TEST(VectorStage, FollowsApplyStageAsNetlist) { FollowsApplyStage<Vvector_stage_bf16_netlist>("bf16"); }
 
 }  // namespace
 }  // namespace kiln::rtl

@@ -8,10 +8,12 @@
 
 #include "Vvector_unit_3.h"
 #include "Vvector_unit_4.h"
+#include "Vvector_unit_bf16.h"
 #include "Vvector_unit_blocks_2x8.h"
 #include "Vvector_unit_blocks_4x2.h"
 #include "Vvector_unit_blocks_4x4.h"
 #include "Vvector_unit_formats.h"
+#include "Vvector_unit_fp16_blocks.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/systolic/cycle_data.h"
 #include "kiln/targets/systolic/numbers.h"
@@ -80,6 +82,16 @@ struct DesignFormats {
   }
 };
 
+// A vector unit in bf16 behind integers.
+struct DesignBf16 {
+  using Model = Vvector_unit_bf16;
+  static Config config() {
+    Config c = UnitConfig(2, 3, 2);
+    c.vector_format = *FindFormat("bf16");
+    return c;
+  }
+};
+
 // Block scales: of four words, of one, and two in a word.
 Config BlocksConfig(int lanes, int block_size, int latency) {
   Config c = UnitConfig(lanes, 3, latency, 14);
@@ -113,6 +125,20 @@ struct DesignBlocks4x2 {
     c.input_format = *FindFormat("e5m2");
     c.scale_format = *FindFormat("ue5m3");
     SetDefaultSums(&c);
+    return c;
+  }
+};
+
+// And in fp16, which rounds what has block scales before and behind it.
+struct DesignFp16Blocks {
+  using Model = Vvector_unit_fp16_blocks;
+  static Config config() {
+    Config c = UnitConfig(2, 2, 1, 14);
+    c.block_size = 4;
+    c.input_format = *FindFormat("e5m2");
+    c.weight_format = *FindFormat("e4m3");
+    SetDefaultSums(&c);
+    c.vector_format = *FindFormat("fp16");
     return c;
   }
 };
@@ -541,6 +567,14 @@ TEST(VectorUnit, TakesCodesAndFloatAccumulators) {
   DrainsBlocks<DesignFormats>(Ideal(), /*exact=*/true, 150, 15);
 }
 
+TEST(VectorUnit, ComputesInBf16) {
+  RunsVectorInstructions<DesignBf16>(Ideal(), /*exact=*/true, 300, 7);
+  RunsVectorInstructions<DesignBf16>(Ideal().StallAll(0.3), /*exact=*/false, 100, 8);
+  DrainsBlocks<DesignBf16>(Ideal(), /*exact=*/true, 200, 16);
+  DrainsBlocks<DesignBf16>(Ideal().StallAll(0.3), /*exact=*/false, 60, 17);
+  RunsSequences<DesignBf16>(Ideal(), /*exact=*/true, 10, 25);
+}
+
 template <typename Design>
 void HandlesBlockScales(uint64_t seed) {
   RunsVectorInstructions<Design>(Ideal(), /*exact=*/true, 300, seed);
@@ -553,6 +587,7 @@ void HandlesBlockScales(uint64_t seed) {
 
 TEST(VectorUnit, GathersBlocksOfSeveralWords) { HandlesBlockScales<DesignBlocks2x8>(31); }
 TEST(VectorUnit, GathersBlocksOfOneWord) { HandlesBlockScales<DesignBlocks4x4>(41); }
+TEST(VectorUnit, GathersBlocksInFp16) { HandlesBlockScales<DesignFp16Blocks>(61); }
 TEST(VectorUnit, FindsSeveralScalesInAWord) { HandlesBlockScales<DesignBlocks4x2>(51); }
 
 }  // namespace

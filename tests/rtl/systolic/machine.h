@@ -95,6 +95,18 @@ inline Config NarrowBlocks() {
   return c;
 }
 
+// 16 bits from the operands to the results, but for the sums.
+inline Config Bf16() {
+  Config c = Square();
+  c.array_rows = 2;
+  c.vector_stages = 3;
+  c.operand_port_bytes = 8;
+  c.depthwise_multipliers = 2;
+  c.input_format = c.weight_format = c.vector_format = *FindFormat("bf16");
+  c.psum_format = c.accumulation_format = *FindFormat("fp32");
+  return c;
+}
+
 inline AxiTiming Ideal(const Config& config) {
   AxiTiming timing;
   timing.latency = static_cast<uint64_t>(config.memory_latency - kAxiPortLatency);

@@ -13,6 +13,7 @@ module vector_unit_bench #(
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,  // of 32 bits
+    parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
     parameter int unsigned BLOCK_SIZE = 0,
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,
@@ -133,6 +134,9 @@ module vector_unit_bench #(
       .INPUT_FORMAT(INPUT_FORMAT),
       .WEIGHT_FORMAT(WEIGHT_FORMAT),
       .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT),
+      .VECTOR_FORMAT(VECTOR_FORMAT),
+      .VECTOR_SPLINES(VECTOR_FORMAT == kiln_named_formats_pkg::BF16 ? kiln_spline_tables_pkg::BF16 :
+                      VECTOR_FORMAT == kiln_named_formats_pkg::FP16 ? kiln_spline_tables_pkg::FP16 : kiln_spline_tables_pkg::FP32),
       .BLOCK_SIZE(BLOCK_SIZE),
       .SCALE_FORMAT(SCALE_FORMAT),
       .OPERAND_BUFFER_WORDS(OPERAND_BUFFER_WORDS),

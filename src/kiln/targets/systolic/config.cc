@@ -115,6 +115,12 @@ std::optional<FormatFault> FindFormatFault(const Config& c) {
   return ScaleFault(c);
 }
 
+bool Config::narrow_vector() const {
+  const Format& v = vector_format;
+  return v.exponent_bits < 8 || v.fraction_bits < 23 || v.specials != Specials::kIeee ||
+         v.low_exponent != LowExponent::kSubnormal || v.overflow != Overflow::kInfinity;
+}
+
 StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   KILN_ASSIGN_OR_RETURN(YamlFile file, YamlFile::Parse(yaml, source));
   const YamlMap root = file.root();

@@ -4,6 +4,9 @@
 #include "kiln/hardware/axi_port.h"
 #include "kiln/hardware/rtl_format.h"
 #include "kiln/hardware/rtl_project.h"
+#include "kiln/hardware/rtl_spline.h"
+#include "kiln/numerics/nonlinear.h"
+#include "kiln/support/check.h"
 #include "kiln/support/integer.h"
 
 namespace kiln::systolic {
@@ -91,6 +94,16 @@ struct Parameter {
   std::string value;
 };
 
+// Tables of approximate functions: those of the library by their name, others as they are.
+std::string SplinesOf(const Format& format) {
+  for (const auto& [name, constant] : {std::pair{"fp32", "FP32"}, {"bf16", "BF16"}, {"fp16", "FP16"}}) {
+    if (format.name == name) return fmt::format("kiln_spline_tables_pkg::{}", constant);
+  }
+  const auto tables = SplineTablesFor(format);
+  KILN_CHECK(tables.ok());  // the design point has been read, and its vector format is a float with a zero
+  return hardware::SplineParameters(**tables);
+}
+
 std::vector<Parameter> ParametersOf(const Config& c) {
   const auto number = [](int64_t value) { return std::to_string(value); };
   const auto format = [](const Format& f) { return hardware::FormatDescriptor(f); };
@@ -106,6 +119,8 @@ std::vector<Parameter> ParametersOf(const Config& c) {
       {"PRODUCT_ROUNDED", c.product_rounded ? "1'b1" : "1'b0"},
       {"PSUM_FORMAT", c.quire ? quire : format(c.psum_format)},
       {"ACCUMULATION_FORMAT", accumulates_quires ? quire : format(c.accumulation_format)},
+      {"VECTOR_FORMAT", format(c.vector_format)},
+      {"VECTOR_SPLINES", SplinesOf(c.vector_format)},
       {"BLOCK_SIZE", number(c.block_size)},
       {"SCALE_FORMAT", format(c.scale_format)},
       {"INPUT_BUFFER_WORDS", number(c.input_buffer_words)},
@@ -176,9 +191,6 @@ std::optional<FormatFault> FindRtlFault(const Config& c) {
   if (c.array_columns == 1 && c.depthwise_multipliers > 0) {
     return fault("array_columns", "the RTL's depthwise unit wants two columns",
                  "2 or more, or depthwise_multipliers: 0");
-  }
-  if (c.narrow_vector()) {
-    return fault("vector_format", fmt::format("the RTL's vector unit has no {} yet", c.vector_format.name), "fp32");
   }
   return std::nullopt;
 }
