@@ -1,6 +1,6 @@
 // The approximate functions of a vector unit: piecewise quadratics, with what the function needs before and after.
 //
-//   result     fp32, not yet rounded to a narrower vector format (kiln_fp32_round does that)
+//   result     fp32, not yet rounded to a narrower vector format (kiln_vector_alu does that)
 //   time       combinational; the longest path is that of reciprocal square roots
 //   C++ twin   kiln::Approximate (numerics/nonlinear.h, nonlinear_body.h), to the bit
 //
