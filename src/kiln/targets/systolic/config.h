@@ -97,7 +97,7 @@ struct Config {
   double clock_mhz = 500;  // only to turn cycles into seconds
 
   int lanes() const { return array_columns; }
-  bool narrow_vector() const;  // the vector format is not fp32, whatever its name
+  bool narrow_vector() const;        // the vector format is not fp32, whatever its name
   int64_t accumulator_bits() const;  // of one accumulator: of its format, or of the quire
   int64_t macs_per_cycle() const { return int64_t{array_rows} * array_columns; }
 };
