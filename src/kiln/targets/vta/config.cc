@@ -1,0 +1,207 @@
+#include "kiln/targets/vta/config.h"
+
+#include <bit>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "fmt/format.h"
+#include "kiln/support/yaml.h"
+#include "kiln/targets/vta/isa.h"
+
+namespace kiln::vta {
+namespace {
+
+// Longest element that memory ports and runtime take, bytes.
+constexpr int64_t kMaxElementBytes = 4096;
+constexpr int64_t kMaxBufferBytes = int64_t{1} << 30;
+constexpr int kSramBaseBits = 16;  // of loads and stores
+
+int LogOf(int64_t value) { return std::bit_width(static_cast<uint64_t>(value)) - 1; }
+bool IsPowerOfTwo(int64_t value) { return std::has_single_bit(static_cast<uint64_t>(value)); }
+
+struct Fault {
+  std::string key, fault, remedy;
+};
+
+std::optional<Fault> ElementFault(std::string key, std::string_view what, int64_t bits) {
+  if (bits % 8 != 0) {
+    return Fault{std::move(key), fmt::format("an element of {} has {} bits, no whole bytes", what, bits),
+                 "wider numbers, a larger block or batch"};
+  }
+  if (bits / 8 > kMaxElementBytes) {
+    return Fault{std::move(key), fmt::format("an element of {} has {} bytes", what, bits / 8),
+                 fmt::format("at most {}", kMaxElementBytes)};
+  }
+  return std::nullopt;
+}
+
+std::optional<Fault> BufferFault(std::string key, int64_t bytes, int64_t element_bytes) {
+  if (bytes < 2 * element_bytes) {
+    return Fault{std::move(key), fmt::format("{} bytes are less than two elements of {}", bytes, element_bytes),
+                 "a larger buffer"};
+  }
+  if (bytes / element_bytes > int64_t{1} << kSramBaseBits) {
+    return Fault{std::move(key), fmt::format("{} bytes are {} elements", bytes, bytes / element_bytes),
+                 fmt::format("at most {}: loads and stores name them in {} bits", 1 << kSramBaseBits, kSramBaseBits)};
+  }
+  return std::nullopt;
+}
+
+// What keeps a combination of powers of two from being a machine.
+std::optional<Fault> FindFault(const Config& c) {
+  const int64_t inputs = int64_t{c.batch} * c.block_in, outputs = int64_t{c.batch} * c.block_out;
+  if (c.accumulator_bits < c.input_bits) {
+    return Fault{"accumulator_bits", fmt::format("{} are fewer than an output's {}", c.accumulator_bits, c.input_bits),
+                 "at least input_bits"};
+  }
+  if (auto fault = ElementFault("block_in", "inputs", inputs * c.input_bits)) return fault;
+  if (auto fault = ElementFault("block_out", "weights", int64_t{c.block_out} * c.block_in * c.weight_bits)) {
+    return fault;
+  }
+  if (auto fault = ElementFault("block_out", "accumulators", outputs * c.accumulator_bits)) return fault;
+  if (auto fault = ElementFault("block_out", "outputs", outputs * c.input_bits)) return fault;
+  if (auto fault = BufferFault("uop_buffer_bytes", c.uop_buffer_bytes, Config::kUopBytes)) return fault;
+  if (auto fault = BufferFault("input_buffer_bytes", c.input_buffer_bytes, c.input_element_bytes())) return fault;
+  if (auto fault = BufferFault("weight_buffer_bytes", c.weight_buffer_bytes, c.weight_element_bytes())) return fault;
+  if (auto fault = BufferFault("accumulator_buffer_bytes", c.accumulator_buffer_bytes, c.accumulator_element_bytes())) {
+    return fault;
+  }
+  const std::string indices =
+      fmt::format("indices of {} accumulators, {} inputs and {} weights", c.accumulators(), c.inputs(), c.weights());
+  if (const int bits = Encoding::BitsOfUop(c); bits > 32) {
+    return Fault{"accumulator_buffer_bytes", fmt::format("{} make a micro-op of {} bits", indices, bits),
+                 "at most 32: smaller buffers or larger blocks"};
+  }
+  for (const Opcode opcode : {Opcode::kGemm, Opcode::kAlu}) {
+    if (const int bits = Encoding::BitsOfCompute(c, opcode); bits > 8 * kInstructionBytes) {
+      return Fault{
+          "accumulator_buffer_bytes",
+          fmt::format("{} make {} instructions of {} bits", indices, opcode == Opcode::kGemm ? "GEMM" : "ALU", bits),
+          "at most 128: smaller buffers or larger blocks"};
+    }
+  }
+  return std::nullopt;
+}
+
+struct Key {
+  std::string_view original;
+  int low, high;  // of the logarithm
+  int least;      // what the original takes without the key
+};
+constexpr Key kInputWidth{"LOG_INP_WIDTH", 0, 4, 3};
+constexpr Key kWeightWidth{"LOG_WGT_WIDTH", 0, 4, 3};
+constexpr Key kAccumulatorWidth{"LOG_ACC_WIDTH", 3, 5, 5};
+constexpr Key kBatch{"LOG_BATCH", 0, 8, 0};
+constexpr Key kBlock{"LOG_BLOCK", 0, 8, 4};
+constexpr Key kUopBuffer{"LOG_UOP_BUFF_SIZE", 3, 30, 15};
+constexpr Key kInputBuffer{"LOG_INP_BUFF_SIZE", 0, 30, 15};
+constexpr Key kWeightBuffer{"LOG_WGT_BUFF_SIZE", 0, 30, 18};
+constexpr Key kAccumulatorBuffer{"LOG_ACC_BUFF_SIZE", 0, 30, 17};
+
+// Reads a key of the original's; notes the first fault.
+int64_t PowerOf(const nlohmann::json& json, const Key& key, std::string_view source, Status* status) {
+  int64_t log = key.least;
+  if (const auto at = json.find(key.original); at != json.end()) {
+    const bool right = at->is_number_integer() && *at >= key.low && *at <= key.high;
+    if (!right && status->ok()) {
+      *status = ErrorAt(source, fmt::format("key '{}'", key.original), at->dump() + " is no logarithm that this can be",
+                        fmt::format("a whole number from {} to {}", key.low, key.high));
+    }
+    if (right) log = at->get<int64_t>();
+  }
+  return int64_t{1} << log;
+}
+
+}  // namespace
+
+int Config::uop_index_bits() const { return LogOf(uops()); }
+int Config::input_index_bits() const { return LogOf(inputs()); }
+int Config::weight_index_bits() const { return LogOf(weights()); }
+int Config::accumulator_index_bits() const { return LogOf(accumulators()); }
+
+std::string SizesOf(const Config& c) {
+  const std::string blocks =
+      c.block_in == c.block_out ? fmt::format("{}", c.block_in) : fmt::format("{}x{}", c.block_in, c.block_out);
+  return fmt::format("{}x{}_i{}w{}a{}_{}_{}_{}_{}", c.batch, blocks, c.input_bits, c.weight_bits, c.accumulator_bits,
+                     LogOf(c.uop_buffer_bytes), LogOf(c.input_buffer_bytes), LogOf(c.weight_buffer_bytes),
+                     LogOf(c.accumulator_buffer_bytes));
+}
+
+StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
+  KILN_ASSIGN_OR_RETURN(YamlFile file, YamlFile::Parse(yaml, source));
+  const YamlMap root = file.root();
+  Config c;
+  root.Require({"family", "name"});
+  std::string family = "vta";
+  root.String("family", &family);
+  if (family != "vta") root.Fail("family", fmt::format("'{}' is not vta", family), "family: vta");
+  root.String("name", &c.name);
+
+  bool powers = true;
+  const auto power = [&](std::string_view key, auto* value, int64_t low, int64_t high) {
+    root.Int(key, value, low, high);
+    if (IsPowerOfTwo(*value)) return;
+    powers = false;
+    root.Fail(key, fmt::format("{} is not a power of two", *value),
+              fmt::format("a power of two from {} to {}", low, high));
+  };
+  power("input_bits", &c.input_bits, 1, 16);
+  power("weight_bits", &c.weight_bits, 1, 16);
+  power("accumulator_bits", &c.accumulator_bits, 8, 32);
+  power("batch", &c.batch, 1, 256);
+  power("block_in", &c.block_in, 1, 256);
+  power("block_out", &c.block_out, 1, 256);
+  power("uop_buffer_bytes", &c.uop_buffer_bytes, 8, kMaxBufferBytes);
+  power("input_buffer_bytes", &c.input_buffer_bytes, 1, kMaxBufferBytes);
+  power("weight_buffer_bytes", &c.weight_buffer_bytes, 1, kMaxBufferBytes);
+  power("accumulator_buffer_bytes", &c.accumulator_buffer_bytes, 1, kMaxBufferBytes);
+  if (powers) {
+    if (const auto fault = FindFault(c)) root.Fail(fault->key, fault->fault, fault->remedy);
+  }
+  KILN_RETURN_IF_ERROR(file.Finish());
+  return c;
+}
+
+StatusOr<Config> ParseOriginalConfig(std::string_view text, std::string_view source) {
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return ErrorAt(source, "", "is no JSON object", "a configuration like VTA's vta_config.json");
+  Status status = OkStatus();
+  const auto read = [&](const Key& key) { return PowerOf(json, key, source, &status); };
+  Config c;
+  c.input_bits = static_cast<int>(read(kInputWidth));
+  c.weight_bits = static_cast<int>(read(kWeightWidth));
+  c.accumulator_bits = static_cast<int>(read(kAccumulatorWidth));
+  c.batch = static_cast<int>(read(kBatch));
+  c.block_in = c.block_out = static_cast<int>(read(kBlock));
+  c.uop_buffer_bytes = read(kUopBuffer);
+  c.input_buffer_bytes = read(kInputBuffer);
+  c.weight_buffer_bytes = read(kWeightBuffer);
+  c.accumulator_buffer_bytes = read(kAccumulatorBuffer);
+  KILN_RETURN_IF_ERROR(status);
+  if (const auto fault = FindFault(c)) return ErrorAt(source, fault->key, fault->fault, fault->remedy);
+  c.name = SizesOf(c);
+  return c;
+}
+
+std::string PrintConfig(const Config& c) {
+  std::string out = "family: vta\n";
+  const auto add = [&](std::string_view key, const auto& value) { out += fmt::format("{}: {}\n", key, value); };
+  // Quoted, so that a name like 16 or true reads back as text.
+  std::string quoted;
+  for (char letter : c.name) quoted += letter == '\'' ? std::string("''") : std::string(1, letter);
+  add("name", "'" + quoted + "'");
+  add("input_bits", c.input_bits);
+  add("weight_bits", c.weight_bits);
+  add("accumulator_bits", c.accumulator_bits);
+  add("batch", c.batch);
+  add("block_in", c.block_in);
+  add("block_out", c.block_out);
+  add("uop_buffer_bytes", c.uop_buffer_bytes);
+  add("input_buffer_bytes", c.input_buffer_bytes);
+  add("weight_buffer_bytes", c.weight_buffer_bytes);
+  add("accumulator_buffer_bytes", c.accumulator_buffer_bytes);
+  return out;
+}
+
+}  // namespace kiln::vta

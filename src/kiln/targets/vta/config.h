@@ -1,0 +1,69 @@
+// A design point of the VTA family: the Versatile Tensor Accelerator (Moreau et al., arXiv 1807.04188), bit-compatible
+// with its hardware version 0.0.2.
+//
+// The machine multiplies a batch x block_in matrix of inputs by a block_out x block_in matrix of weights in a cycle and
+// adds the product to a batch x block_out matrix of accumulators. All sizes are powers of two, as the original's
+// configuration states them by their logarithms; buffers are counted in elements (the matrices above).
+#ifndef KILN_TARGETS_VTA_CONFIG_H_
+#define KILN_TARGETS_VTA_CONFIG_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "kiln/support/status.h"
+
+namespace kiln::vta {
+
+struct Config {
+  std::string name;
+
+  // Bits of a number: 1 to 16, accumulators 8 to 32. Outputs are as wide as inputs.
+  int input_bits = 8;
+  int weight_bits = 8;
+  int accumulator_bits = 32;
+  int batch = 1;
+  int block_in = 16;
+  int block_out = 16;
+
+  // Bytes. The output buffer has as many elements as the accumulator buffer.
+  int64_t uop_buffer_bytes = 1 << 15;
+  int64_t input_buffer_bytes = 1 << 15;
+  int64_t weight_buffer_bytes = 1 << 18;
+  int64_t accumulator_buffer_bytes = 1 << 17;
+
+  // Bytes of one element in memory. A micro-op has 4.
+  int64_t input_element_bytes() const { return int64_t{batch} * block_in * input_bits / 8; }
+  int64_t weight_element_bytes() const { return int64_t{block_out} * block_in * weight_bits / 8; }
+  int64_t accumulator_element_bytes() const { return int64_t{batch} * block_out * accumulator_bits / 8; }
+  int64_t output_element_bytes() const { return int64_t{batch} * block_out * input_bits / 8; }
+  // Elements of each buffer, powers of two.
+  int64_t uops() const { return uop_buffer_bytes / kUopBytes; }
+  int64_t inputs() const { return input_buffer_bytes / input_element_bytes(); }
+  int64_t weights() const { return weight_buffer_bytes / weight_element_bytes(); }
+  int64_t accumulators() const { return accumulator_buffer_bytes / accumulator_element_bytes(); }
+  // Widths of the fields that count them, in bits.
+  int uop_index_bits() const;
+  int input_index_bits() const;
+  int weight_index_bits() const;
+  int accumulator_index_bits() const;
+
+  static constexpr int64_t kUopBytes = 4;
+};
+
+// The design point's sizes as the original writes them: "1x16_i8w8a32_15_15_18_17"; with unequal blocks
+// "1x16x32_i8...".
+std::string SizesOf(const Config& config);
+
+// From YAML (keys are Config's members) and from the original's JSON (keys LOG_INP_WIDTH, LOG_WGT_WIDTH, LOG_ACC_WIDTH,
+// LOG_BATCH, LOG_BLOCK, LOG_UOP_BUFF_SIZE, LOG_INP_BUFF_SIZE, LOG_WGT_BUFF_SIZE, LOG_ACC_BUFF_SIZE; TARGET, HW_VER and
+// unknown keys are not looked at, an absent key has the original's default). Errors: no such text; a value out of
+// range; a combination that has no encoding or no whole bytes, with the reason.
+StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source);
+StatusOr<Config> ParseOriginalConfig(std::string_view json, std::string_view source);
+// YAML that reads back to the same design point.
+std::string PrintConfig(const Config& config);
+
+}  // namespace kiln::vta
+
+#endif  // KILN_TARGETS_VTA_CONFIG_H_

@@ -1,0 +1,75 @@
+// The functional level: what a program does to memory, bit for bit, without time.
+#ifndef KILN_TARGETS_VTA_FUNCTIONAL_H_
+#define KILN_TARGETS_VTA_FUNCTIONAL_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "kiln/support/random.h"
+#include "kiln/targets/vta/buffers.h"
+#include "kiln/targets/vta/config.h"
+#include "kiln/targets/vta/faults.h"
+#include "kiln/targets/vta/isa.h"
+#include "kiln/targets/vta/memory.h"
+#include "kiln/targets/vta/tokens.h"
+
+namespace kiln::vta {
+
+// What programs did so far. Bytes are those of memory, without padding; steps are micro-op executions, a GEMM's that
+// only resets left out.
+struct Profile {
+  uint64_t input_load_bytes = 0, weight_load_bytes = 0, accumulator_load_bytes = 0, uop_load_bytes = 0;
+  uint64_t output_store_bytes = 0;
+  uint64_t gemm_steps = 0, alu_steps = 0;
+  bool operator==(const Profile&) const = default;
+
+  void CountLoad(const Instruction& load, const Config& config);
+};
+
+// Which stage goes on where several can. Results do not depend on it.
+class StageOrder {
+ public:
+  static constexpr int kFixed = 6;  // one for each order of the stages, of which the first that can goes on
+  // 0 to 5: a fixed order; others: drawn at random, from this seed.
+  explicit StageOrder(uint64_t number) : number_(number), random_(number) {}
+  std::array<Stage, kStages> Next();
+
+ private:
+  uint64_t number_;
+  Random random_;
+};
+
+// A machine with its buffers, zero at first. Buffers and tokens stay from one launch to the next.
+class FunctionalMachine {
+ public:
+  explicit FunctionalMachine(const Config& config);
+
+  // Runs `count` instructions that begin at byte `address` of `memory`. The faults of single instructions are found
+  // before anything runs, the others before the instruction at fault does anything. nullopt: all well.
+  std::optional<Fault> Launch(DeviceMemory& memory, uint64_t address, size_t count, StageOrder order = StageOrder(0));
+
+  const Profile& profile() const { return profile_; }
+  const Encoding& encoding() const { return encoding_; }
+
+ private:
+  std::optional<Fault> Fetch(const DeviceMemory& memory, uint64_t address, size_t count);
+  std::optional<Fault> Execute(size_t index, DeviceMemory& memory);
+  // Whether the rows of a load or store are all there.
+  std::optional<Fault> FindDramFault(size_t index, const DeviceMemory& memory) const;
+  std::optional<Fault> Load(size_t index, const DeviceMemory& memory);
+  std::optional<Fault> Store(size_t index, DeviceMemory& memory);
+  std::optional<Fault> Compute(size_t index);
+
+  const Config config_;
+  const Encoding encoding_;
+  Buffers buffers_;
+  std::vector<Instruction> program_;
+  Tokens tokens_;
+  Profile profile_;
+};
+
+}  // namespace kiln::vta
+
+#endif  // KILN_TARGETS_VTA_FUNCTIONAL_H_

@@ -1,0 +1,135 @@
+// VTA's instructions and micro-ops, hardware version 0.0.2: fields, their places in the 128 bits, text.
+//
+// An instruction is 16 bytes, little-endian: bit n is bit n % 8 of byte n / 8. Loads and stores look the same in every
+// design point. In GEMM and ALU instructions the widths of fields follow from the buffers' sizes; fields stand one
+// behind the other, but none crosses bit 64.
+#ifndef KILN_TARGETS_VTA_ISA_H_
+#define KILN_TARGETS_VTA_ISA_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kiln/support/status.h"
+#include "kiln/targets/vta/config.h"
+
+namespace kiln::vta {
+
+inline constexpr int kInstructionBytes = 16;
+
+// Numbers are those of the encoding; opcodes 5 to 7, memories 6 and 7 and ALU operations 5 to 7 are reserved.
+enum class Opcode : uint8_t { kLoad = 0, kStore = 1, kGemm = 2, kFinish = 3, kAlu = 4 };
+enum class Memory : uint8_t { kUop = 0, kWeight = 1, kInput = 2, kAccumulator = 3, kOutput = 4, kAccumulator8 = 5 };
+enum class AluOp : uint8_t { kMin = 0, kMax = 1, kAdd = 2, kShiftRight = 3, kMultiply = 4 };
+
+// The three units that run at once, in the order in which tokens pass between neighbours.
+enum class Stage : uint8_t { kLoad = 0, kCompute = 1, kStore = 2 };
+inline constexpr int kStages = 3;
+std::string_view NameOf(Stage stage);
+std::string_view NameOf(Memory memory);
+
+// Bytes of one element in outer memory. kAccumulator8: a byte a number.
+int64_t ElementBytes(Memory memory, const Config& config);
+// Elements of the buffer on chip; 0 for a reserved number.
+int64_t ElementsOf(Memory memory, const Config& config);
+
+struct Instruction {
+  Opcode opcode = Opcode::kFinish;
+  // Waits for a token of the stage before or behind; gives one when done.
+  bool pop_previous = false, pop_next = false, push_previous = false, push_next = false;
+
+  // Loads and stores: y_size rows of x_size elements, x_stride elements apart in memory and without gaps on chip, with
+  // rows and elements of zeros around them. x_size 0: does nothing but for its tokens.
+  Memory memory = Memory::kUop;
+  uint32_t sram_base = 0;  // elements
+  uint32_t dram_base = 0;  // elements of the memory's own size
+  uint32_t y_size = 0, x_size = 0, x_stride = 0;
+  uint32_t y_pad_before = 0, y_pad_after = 0, x_pad_before = 0, x_pad_after = 0;
+
+  // GEMM and ALU: the micro-ops [uop_begin, uop_end) in two loops around them; factors are steps of indices.
+  bool reset = false;
+  uint32_t uop_begin = 0, uop_end = 0;
+  uint32_t outer = 0, inner = 0;
+  uint32_t dst_outer = 0, dst_inner = 0;
+  uint32_t src_outer = 0, src_inner = 0;
+  uint32_t weight_outer = 0, weight_inner = 0;  // GEMM
+  AluOp alu = AluOp::kMin;
+  bool use_immediate = false;
+  int32_t immediate = 0;  // 16 bits, signed
+
+  bool operator==(const Instruction&) const = default;
+};
+
+// Whether the instruction only handles tokens: a load or store of nothing.
+inline bool IsNop(const Instruction& in) {
+  return (in.opcode == Opcode::kLoad || in.opcode == Opcode::kStore) && in.x_size == 0;
+}
+// The stage whose queue it goes to. Reserved opcodes go where FINISH goes.
+Stage StageOf(const Instruction& instruction);
+
+// Micro-op executions of a GEMM or ALU instruction.
+inline uint64_t StepsOf(const Instruction& in) {
+  return in.uop_end <= in.uop_begin ? 0 : uint64_t{in.outer} * in.inner * (in.uop_end - in.uop_begin);
+}
+
+struct Uop {
+  uint32_t dst = 0;     // accumulator
+  uint32_t src = 0;     // input; ALU: accumulator
+  uint32_t weight = 0;  // GEMM
+  bool operator==(const Uop&) const = default;
+};
+
+// The encoding of a design point.
+class Encoding {
+ public:
+  using Bytes = std::array<uint8_t, kInstructionBytes>;
+
+  explicit Encoding(const Config& config);
+
+  // The instruction must fit (FindMisfit). Bits that no field has are zero, and are not looked at in decoding.
+  Bytes Encode(const Instruction& instruction) const;
+  Instruction Decode(std::span<const uint8_t, kInstructionBytes> bytes) const;
+
+  uint32_t EncodeUop(const Uop& uop) const;
+  Uop DecodeUop(uint32_t word) const;
+
+  // "x_size is 70000; at most 65535" for the first field whose value has no place in its bits.
+  std::optional<std::string> FindMisfit(const Instruction& instruction) const;
+
+  // What the configuration check asks: the bit behind the last field of GEMM and ALU instructions (at most 128) and
+  // the bits of a micro-op (at most 32).
+  static int BitsOfCompute(const Config& config, Opcode opcode);
+  static int BitsOfUop(const Config& config);
+
+ private:
+  struct Place {
+    int first = 0, bits = 0;
+  };
+  static std::vector<Place> PlacesOf(const Config& config, Opcode opcode);
+  const std::vector<Place>& Places(Opcode opcode) const;
+
+  std::vector<Place> memory_, gemm_, alu_;
+  int dst_bits_, src_bits_, weight_bits_;
+};
+
+// One line of text and back. The first column has the tokens: p pop_previous, n pop_next, P push_previous, N push_next.
+//   p-P- GEMM uop[36,68) loop 3x3 dst(0,0) src(10,1) wgt(3,1)
+//   ---- GEMM reset uop[0,1) loop 4x8 dst(8,1) src(0,0) wgt(0,0)
+//   ---- ALU shr imm=7 uop[0,1) loop 4x8 dst(8,1) src(8,1)
+//   ---N LOAD inp sram=0 dram=257 y=5 x=8 stride=8 pad(y0,y1,x0,x1)=1,0,1,1
+//   pn-- NOP stage=compute
+//   ---- FINISH
+// Words that no such line stands for (reserved numbers, what a no-op does not look at) are "raw" and 32 hex digits in
+// the order of memory.
+std::string Disassemble(std::span<const uint8_t, kInstructionBytes> bytes, const Encoding& encoding);
+StatusOr<Encoding::Bytes> AssembleLine(std::string_view line, const Encoding& encoding);
+// A program, one instruction a line; blank lines and what follows a # are left out. Errors name source and line.
+StatusOr<std::vector<uint8_t>> Assemble(std::string_view text, std::string_view source, const Encoding& encoding);
+
+}  // namespace kiln::vta
+
+#endif  // KILN_TARGETS_VTA_ISA_H_

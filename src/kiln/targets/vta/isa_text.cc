@@ -1,0 +1,274 @@
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <initializer_list>
+
+#include "fmt/format.h"
+#include "kiln/targets/vta/isa.h"
+
+namespace kiln::vta {
+namespace {
+
+constexpr std::array<std::string_view, 5> kAluNames = {"min", "max", "add", "shr", "mul"};
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+
+// A no-op as the original's runtime writes them: everything but tokens zero.
+Instruction NopOf(Stage stage) {
+  Instruction in;
+  in.opcode = stage == Stage::kStore ? Opcode::kStore : Opcode::kLoad;
+  in.memory = stage == Stage::kLoad ? Memory::kInput : Memory::kUop;
+  return in;
+}
+
+void CopyTokens(const Instruction& from, Instruction* to) {
+  to->pop_previous = from.pop_previous;
+  to->pop_next = from.pop_next;
+  to->push_previous = from.push_previous;
+  to->push_next = from.push_next;
+}
+
+std::optional<Stage> NopStage(const Instruction& in) {
+  for (const Stage stage : {Stage::kLoad, Stage::kCompute, Stage::kStore}) {
+    Instruction nop = NopOf(stage);
+    CopyTokens(in, &nop);
+    if (nop == in) return stage;
+  }
+  return std::nullopt;
+}
+
+std::string Tokens(const Instruction& in) {
+  return fmt::format("{}{}{}{}", in.pop_previous ? 'p' : '-', in.pop_next ? 'n' : '-', in.push_previous ? 'P' : '-',
+                     in.push_next ? 'N' : '-');
+}
+
+// What stands behind the tokens; nothing for what has no text.
+std::string Body(const Instruction& in) {
+  if (const auto stage = NopStage(in)) return fmt::format("NOP stage={}", NameOf(*stage));
+  const std::string loops = fmt::format("uop[{},{}) loop {}x{} dst({},{}) src({},{})", in.uop_begin, in.uop_end,
+                                        in.outer, in.inner, in.dst_outer, in.dst_inner, in.src_outer, in.src_inner);
+  switch (in.opcode) {
+    case Opcode::kLoad:
+    case Opcode::kStore:
+      if (in.memory > Memory::kAccumulator8) return "";
+      return fmt::format("{} {} sram={} dram={} y={} x={} stride={} pad(y0,y1,x0,x1)={},{},{},{}",
+                         in.opcode == Opcode::kLoad ? "LOAD" : "STORE", NameOf(in.memory), in.sram_base, in.dram_base,
+                         in.y_size, in.x_size, in.x_stride, in.y_pad_before, in.y_pad_after, in.x_pad_before,
+                         in.x_pad_after);
+    case Opcode::kGemm:
+      return fmt::format("GEMM {}{} wgt({},{})", in.reset ? "reset " : "", loops, in.weight_outer, in.weight_inner);
+    case Opcode::kAlu:
+      if (static_cast<size_t>(in.alu) >= kAluNames.size() || in.reset) return "";
+      if (!in.use_immediate && in.immediate != 0) return "";
+      return fmt::format("ALU {}{} {}", kAluNames[static_cast<size_t>(in.alu)],
+                         in.use_immediate ? fmt::format(" imm={}", in.immediate) : "", loops);
+    case Opcode::kFinish:
+      return "FINISH";
+  }
+  return "";
+}
+
+// Reads a line from left to right; the first fault stays.
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : rest_(text) { Blanks(); }
+
+  bool ok() const { return fault_.empty(); }
+  const std::string& fault() const { return fault_; }
+  bool at_end() const { return rest_.empty(); }
+  // Takes `text` if it stands here.
+  bool Take(std::string_view text) {
+    if (!rest_.starts_with(text)) return false;
+    rest_.remove_prefix(text.size());
+    Blanks();
+    return true;
+  }
+  void Expect(std::string_view text) {
+    if (!Take(text)) Fail(fmt::format("'{}' expected before '{}'", text, rest_));
+  }
+  template <typename T>
+  void Number(T* value) {
+    int64_t wide = 0;
+    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), wide);
+    // Whatever fits no field at all must not come around to one that does.
+    if (error != std::errc() || wide < INT32_MIN || wide > int64_t{UINT32_MAX}) {
+      Fail(fmt::format("a number expected before '{}'", rest_));
+      return;
+    }
+    *value = static_cast<T>(wide);
+    if (static_cast<int64_t>(*value) != wide) Fail(fmt::format("{} is no count", wide));
+    rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
+    Blanks();
+  }
+  // "name A,B" in whatever brackets: Expect, Number, Expect, Number, Expect.
+  template <typename T>
+  void Pair(std::string_view open, T* a, std::string_view between, T* b, std::string_view close) {
+    Expect(open);
+    Number(a);
+    Expect(between);
+    Number(b);
+    Expect(close);
+  }
+  void Fail(std::string fault) {
+    if (fault_.empty()) fault_ = std::move(fault);
+  }
+  std::string_view rest() const { return rest_; }
+
+ private:
+  void Blanks() {
+    while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\t' || rest_.front() == '\r')) {
+      rest_.remove_prefix(1);
+    }
+    while (!rest_.empty() && (rest_.back() == ' ' || rest_.back() == '\t' || rest_.back() == '\r')) {
+      rest_.remove_suffix(1);
+    }
+  }
+
+  std::string_view rest_;
+  std::string fault_;
+};
+
+void ReadTokens(Reader& reader, Instruction* in) {
+  const std::string_view text = reader.rest().substr(0, 4);
+  constexpr std::string_view kLetters = "pnPN";
+  std::array<bool*, 4> bits = {&in->pop_previous, &in->pop_next, &in->push_previous, &in->push_next};
+  bool right = text.size() == bits.size();
+  for (size_t i = 0; right && i < bits.size(); ++i) {
+    right = text[i] == kLetters[i] || text[i] == '-';
+    *bits[i] = text[i] == kLetters[i];
+  }
+  if (!right) {
+    reader.Fail(fmt::format("'{}' are no tokens; p n P N or - in that order, as in p--N", text));
+    return;
+  }
+  reader.Take(text);
+}
+
+void ReadMemory(Reader& reader, Instruction* in) {
+  bool found = false;
+  // acc8 before acc, which it begins with.
+  for (const Memory memory :
+       {Memory::kAccumulator8, Memory::kUop, Memory::kWeight, Memory::kInput, Memory::kAccumulator, Memory::kOutput}) {
+    if (found || !reader.Take(NameOf(memory))) continue;
+    in->memory = memory;
+    found = true;
+  }
+  if (!found) reader.Fail(fmt::format("'{}' is no memory; uop, wgt, inp, acc, acc8 or out", reader.rest()));
+  const auto number = [&](std::string_view name, uint32_t* value) {
+    reader.Expect(name);
+    reader.Number(value);
+  };
+  number("sram=", &in->sram_base);
+  number("dram=", &in->dram_base);
+  number("y=", &in->y_size);
+  number("x=", &in->x_size);
+  number("stride=", &in->x_stride);
+  number("pad(y0,y1,x0,x1)=", &in->y_pad_before);
+  number(",", &in->y_pad_after);
+  number(",", &in->x_pad_before);
+  number(",", &in->x_pad_after);
+}
+
+void ReadLoops(Reader& reader, Instruction* in) {
+  reader.Pair("uop[", &in->uop_begin, ",", &in->uop_end, ")");
+  reader.Pair("loop", &in->outer, "x", &in->inner, "");
+  reader.Pair("dst(", &in->dst_outer, ",", &in->dst_inner, ")");
+  reader.Pair("src(", &in->src_outer, ",", &in->src_inner, ")");
+}
+
+void ReadAlu(Reader& reader, Instruction* in) {
+  bool found = false;
+  for (size_t i = 0; i < kAluNames.size(); ++i) {
+    if (found || !reader.Take(kAluNames[i])) continue;
+    in->alu = static_cast<AluOp>(i);
+    found = true;
+  }
+  if (!found) reader.Fail(fmt::format("'{}' is no operation; min, max, add, shr or mul", reader.rest()));
+  in->use_immediate = reader.Take("imm=");
+  if (in->use_immediate) reader.Number(&in->immediate);
+  ReadLoops(reader, in);
+}
+
+void ReadBody(Reader& reader, Instruction* in) {
+  if (reader.Take("FINISH")) {
+    in->opcode = Opcode::kFinish;
+  } else if (reader.Take("NOP")) {
+    reader.Expect("stage=");
+    for (const Stage stage : {Stage::kLoad, Stage::kCompute, Stage::kStore}) {
+      if (!reader.Take(NameOf(stage))) continue;
+      Instruction nop = NopOf(stage);
+      CopyTokens(*in, &nop);
+      *in = nop;
+      return;
+    }
+    reader.Fail(fmt::format("'{}' is no stage; load, compute or store", reader.rest()));
+  } else if (reader.Take("LOAD")) {
+    in->opcode = Opcode::kLoad;
+    ReadMemory(reader, in);
+  } else if (reader.Take("STORE")) {
+    in->opcode = Opcode::kStore;
+    ReadMemory(reader, in);
+  } else if (reader.Take("GEMM")) {
+    in->opcode = Opcode::kGemm;
+    in->reset = reader.Take("reset");
+    ReadLoops(reader, in);
+    reader.Pair("wgt(", &in->weight_outer, ",", &in->weight_inner, ")");
+  } else if (reader.Take("ALU")) {
+    in->opcode = Opcode::kAlu;
+    ReadAlu(reader, in);
+  } else {
+    reader.Fail(fmt::format("'{}' is no instruction; LOAD, STORE, GEMM, ALU, NOP, FINISH or raw", reader.rest()));
+  }
+}
+
+StatusOr<Encoding::Bytes> ReadRaw(std::string_view digits) {
+  Encoding::Bytes bytes{};
+  bool right = digits.size() == 2 * bytes.size();
+  for (size_t i = 0; right && i < digits.size(); ++i) {
+    const size_t digit = kHexDigits.find(digits[i]);
+    right = digit != std::string_view::npos;
+    if (right) bytes[i / 2] = static_cast<uint8_t>(bytes[i / 2] << 4 | digit);
+  }
+  if (!right) return absl::InvalidArgumentError(fmt::format("'{}' are not 32 hex digits 0-9 a-f", digits));
+  return bytes;
+}
+
+}  // namespace
+
+std::string Disassemble(std::span<const uint8_t, kInstructionBytes> bytes, const Encoding& encoding) {
+  const Instruction in = encoding.Decode(bytes);
+  const std::string body = Body(in);
+  const bool whole = !body.empty() && std::memcmp(encoding.Encode(in).data(), bytes.data(), bytes.size()) == 0;
+  if (whole) return Tokens(in) + " " + body;
+  std::string digits;
+  for (const uint8_t byte : bytes) digits += fmt::format("{:02x}", byte);
+  return "raw " + digits;
+}
+
+StatusOr<Encoding::Bytes> AssembleLine(std::string_view line, const Encoding& encoding) {
+  Reader reader(line);
+  if (reader.Take("raw")) return ReadRaw(reader.rest());
+  Instruction in;
+  ReadTokens(reader, &in);
+  if (reader.ok()) ReadBody(reader, &in);
+  if (reader.ok() && !reader.at_end()) reader.Fail(fmt::format("'{}' behind the end", reader.rest()));
+  if (!reader.ok()) return absl::InvalidArgumentError(reader.fault());
+  if (const auto misfit = encoding.FindMisfit(in)) return absl::InvalidArgumentError(*misfit);
+  return encoding.Encode(in);
+}
+
+StatusOr<std::vector<uint8_t>> Assemble(std::string_view text, std::string_view source, const Encoding& encoding) {
+  std::vector<uint8_t> program;
+  for (size_t line = 1; !text.empty(); ++line) {
+    const size_t end = text.find('\n');
+    std::string_view content = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    content = content.substr(0, content.find('#'));
+    if (content.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    const auto bytes = AssembleLine(content, encoding);
+    if (!bytes.ok()) return ErrorAt(source, fmt::format("line {}", line), MessageOf(bytes.status()), "");
+    program.insert(program.end(), bytes->begin(), bytes->end());
+  }
+  return program;
+}
+
+}  // namespace kiln::vta

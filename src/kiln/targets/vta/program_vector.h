@@ -1,0 +1,48 @@
+// Programs with the memory before and after, as files: "vta-vector-1".
+//
+// NAME.json names two binary images of the memory from byte address dram_base on, the launches whose streams stand in
+// it, and the counters at the end. A file with expect: "error" has no image after; the program must be stopped with
+// the fault error_kind.
+#ifndef KILN_TARGETS_VTA_PROGRAM_VECTOR_H_
+#define KILN_TARGETS_VTA_PROGRAM_VECTOR_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kiln/support/status.h"
+#include "kiln/targets/vta/config.h"
+#include "kiln/targets/vta/functional.h"
+
+namespace kiln::vta {
+
+struct ProgramVector {
+  std::string name;
+  Config config;
+  uint64_t base = 0;  // of the images
+  std::vector<uint8_t> before;
+  std::vector<uint8_t> after;        // empty with a fault
+  std::optional<std::string> fault;  // NameOf the kind that the program must be stopped with
+  struct Launch {
+    uint64_t address = 0;
+    size_t instructions = 0;
+  };
+  std::vector<Launch> launches;  // on one machine, one after the other
+  std::optional<Profile> profile;
+};
+
+// Whether a JSON file says that it is one; others may stand in the same folder. Errors: no JSON.
+StatusOr<bool> IsProgramVector(const std::filesystem::path& file);
+// Errors name the file and the key: missing, of the wrong kind, an image of another size than dram_size, launches
+// beyond the image or with other instructions than it holds.
+StatusOr<ProgramVector> ReadProgramVector(const std::filesystem::path& file);
+
+// Runs it with stages in order `order` (StageOrder) and compares all bytes and counters. nullopt: as it should be;
+// else what differs first.
+std::optional<std::string> FindDifference(const ProgramVector& vector, uint64_t order);
+
+}  // namespace kiln::vta
+
+#endif  // KILN_TARGETS_VTA_PROGRAM_VECTOR_H_

@@ -1,0 +1,65 @@
+#include "kiln/targets/vta/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/targets/vta/random_program.h"
+
+namespace kiln::vta {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(VtaConfig, TheOriginalsDefault) {
+  const auto config = ParseOriginalConfig(R"({"TARGET": "sim", "HW_VER": "0.0.2"})", "vta_config.json");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(SizesOf(*config), "1x16_i8w8a32_15_15_18_17");
+  EXPECT_EQ(config->uop_index_bits(), 13);
+  EXPECT_EQ(config->input_index_bits(), 11);
+  EXPECT_EQ(config->weight_index_bits(), 10);
+  EXPECT_EQ(config->accumulator_index_bits(), 11);
+  EXPECT_EQ(config->input_element_bytes(), 16);
+  EXPECT_EQ(config->weight_element_bytes(), 256);
+  EXPECT_EQ(config->accumulator_element_bytes(), 64);
+  EXPECT_EQ(config->output_element_bytes(), 16);
+}
+
+TEST(VtaConfig, PrintedConfigsReadBack) {
+  Random random(3);
+  for (int i = 0; i < 200; ++i) {
+    const Config config = RandomConfig(random);
+    const auto again = ParseConfig(PrintConfig(config), "printed");
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(PrintConfig(*again), PrintConfig(config));
+    EXPECT_EQ(SizesOf(*again), SizesOf(config));
+  }
+}
+
+TEST(VtaConfig, ImpossibleCombinationsHaveAReason) {
+  const auto of_json = [](std::string_view text) { return MessageOf(ParseOriginalConfig(text, "c.json").status()); };
+  EXPECT_THAT(of_json("[]"), HasSubstr("c.json: is no JSON object"));
+  EXPECT_THAT(of_json(R"({"LOG_INP_WIDTH": 5})"), HasSubstr("key 'LOG_INP_WIDTH': 5 is no logarithm"));
+  EXPECT_THAT(of_json(R"({"LOG_BATCH": "x"})"), HasSubstr("a whole number from 0 to 8"));
+  EXPECT_THAT(of_json(R"({"LOG_ACC_BUFF_SIZE": 18})"), HasSubstr("make a micro-op of 34 bits; at most 32"));
+  EXPECT_THAT(of_json(R"({"LOG_UOP_BUFF_SIZE": 19})"), HasSubstr("131072 elements; at most 65536"));
+  EXPECT_THAT(of_json(R"({"LOG_BLOCK": 7})"), HasSubstr("an element of weights has 16384 bytes; at most 4096"));
+  EXPECT_THAT(of_json(R"({"LOG_BLOCK": 0, "LOG_INP_WIDTH": 2})"), HasSubstr("has 4 bits, no whole bytes"));
+
+  const auto of_yaml = [](std::string_view keys) {
+    return MessageOf(ParseConfig("family: vta\nname: x\n" + std::string(keys), "c.yaml").status());
+  };
+  EXPECT_THAT(of_yaml("block_in: 12"), HasSubstr("key 'block_in': 12 is not a power of two"));
+  EXPECT_THAT(of_yaml("input_bits: 16\naccumulator_bits: 8"), HasSubstr("fewer than an output's 16"));
+  EXPECT_THAT(of_yaml("input_buffer_bytes: 16"), HasSubstr("less than two elements"));
+  EXPECT_THAT(of_yaml("blocks: 16"), HasSubstr("blocks"));
+}
+
+TEST(VtaConfig, BlocksMayDiffer) {
+  const auto config = ParseConfig("family: vta\nname: x\nblock_in: 16\nblock_out: 32\n", "c.yaml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(SizesOf(*config), "1x16x32_i8w8a32_15_15_18_17");
+  EXPECT_EQ(config->weight_element_bytes(), 512);
+}
+
+}  // namespace
+}  // namespace kiln::vta
