@@ -1,5 +1,6 @@
 // kiln vta: programs of the VTA family, as files.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/App.hpp>
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "kiln/report/text.h"
 #include "kiln/support/file.h"
 #include "kiln/targets/vta/isa.h"
+#include "kiln/targets/vta/lint.h"
 #include "kiln/targets/vta/program_vector.h"
 
 namespace kiln::cli {
@@ -125,6 +127,57 @@ class ExecCommand {
   std::string json_;
 };
 
+class LintCommand {
+ public:
+  void Declare(CLI::App& app) {
+    app.add_option("vector", file_, "A program vector (NAME.json): the program with its memory")
+        ->required()
+        ->type_name("FILE");
+    app.add_option("--json", json_, "What was found as JSON; - is standard output")->type_name("FILE");
+    app.footer(
+        "Races are accesses of two stages that no chain of tokens orders. Portable: the original's hardware does what\n"
+        "its functional simulator does.\nExample:\n  kiln vta lint vectors/s09_fuzz.json");
+  }
+
+  Status Run(Context& context) const {
+    KILN_RETURN_IF_ERROR(CheckOutput(json_));
+    KILN_ASSIGN_OR_RETURN(const vta::ProgramVector vector, vta::ReadProgramVector(file_));
+    const vta::LintResult result = vta::Lint(vector);
+    nlohmann::ordered_json json = {{"findings", nlohmann::json::array()},
+                                   {"not_portable_hls", result.hls},
+                                   {"not_portable_chisel", result.chisel},
+                                   {"hazard_free", result.hazard_free}};
+    Table table;
+    table.Right("launch").Right("instruction").Column("what").Column("found");
+    for (const vta::Finding& finding : result.findings) {
+      const std::string kind(vta::NameOf(finding.kind));
+      table.Row({fmt::format("{}", finding.launch), fmt::format("{}", finding.instruction), kind, finding.message});
+      json["findings"].push_back({{"kind", kind},
+                                  {"launch", finding.launch},
+                                  {"instruction", finding.instruction},
+                                  {"message", finding.message}});
+    }
+    if (json_ == "-") {
+      context.out << json.dump(2) << '\n';
+    } else {
+      context.out << (result.findings.empty() ? std::string("nothing found\n") : table.ToString()) << '\n'
+                  << "portable to HLS     " << Reasons(result.hls) << '\n'
+                  << "portable to Chisel  " << Reasons(result.chisel) << '\n'
+                  << "hazards             " << (result.hazard_free ? "none" : "an accumulator is used again too soon")
+                  << '\n';
+      if (!json_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(json_, json.dump(2) + "\n"));
+    }
+    if (result.findings.empty()) return OkStatus();
+    return absl::DataLossError(fmt::format("{}: {} findings", file_, result.findings.size()));
+  }
+
+ private:
+  static std::string Reasons(const std::set<std::string>& reasons) {
+    return reasons.empty() ? "yes" : fmt::format("no: {}", fmt::join(reasons, ", "));
+  }
+  std::string file_, json_;
+};
+
 // Text to instructions and back.
 class TextCommand {
  public:
@@ -187,6 +240,8 @@ class VtaCommand final : public Command {
     };
     exec_app_ = add("exec", "Runs program vectors and compares memory and counters");
     exec_.Declare(*exec_app_);
+    lint_app_ = add("lint", "Looks for races, reads of nothing, and what hardware does otherwise");
+    lint_.Declare(*lint_app_);
     assemble_app_ = add("assemble", "Turns text into a program");
     assemble_.Declare(*assemble_app_);
     disassemble_app_ = add("disassemble", "Turns a program into text");
@@ -196,14 +251,16 @@ class VtaCommand final : public Command {
 
   Status Run(Context& context) override {
     if (exec_app_->parsed()) return exec_.Run(context);
+    if (lint_app_->parsed()) return lint_.Run(context);
     if (assemble_app_->parsed()) return assemble_.Run(context);
     return disassemble_.Run(context);
   }
 
  private:
   ExecCommand exec_;
+  LintCommand lint_;
   TextCommand assemble_{true}, disassemble_{false};
-  CLI::App *exec_app_ = nullptr, *assemble_app_ = nullptr, *disassemble_app_ = nullptr;
+  CLI::App *exec_app_ = nullptr, *lint_app_ = nullptr, *assemble_app_ = nullptr, *disassemble_app_ = nullptr;
 };
 
 }  // namespace

@@ -103,7 +103,8 @@ std::optional<Fault> FunctionalMachine::Fetch(const DeviceMemory& memory, uint64
   return std::nullopt;
 }
 
-std::optional<Fault> FunctionalMachine::Launch(DeviceMemory& memory, uint64_t address, size_t count, StageOrder order) {
+std::optional<Fault> FunctionalMachine::Launch(DeviceMemory& memory, uint64_t address, size_t count, StageOrder order,
+                                               Observer* observer) {
   if (auto fault = Fetch(memory, address, count)) return fault;
   std::array<std::deque<size_t>, kStages> queues;
   for (size_t i = 0; i < count; ++i) queues[static_cast<size_t>(StageOf(program_[i]))].push_back(i);
@@ -127,9 +128,12 @@ std::optional<Fault> FunctionalMachine::Launch(DeviceMemory& memory, uint64_t ad
     }
     const size_t index = next->front();
     next->pop_front();
+    const Instruction& in = program_[index];
+    if (auto fault = FindComputeFault(index)) return fault;
+    const Progress before = tokens_.Pass(in);
+    if (observer != nullptr) observer->OnInstruction(index, in, before, UopsOf(in));
     if (auto fault = Execute(index, memory)) return fault;
-    const Progress before = tokens_.Pass(program_[index]);
-    if (program_[index].opcode != Opcode::kFinish) continue;
+    if (in.opcode != Opcode::kFinish) continue;
     Progress all_others = total;
     --all_others[static_cast<size_t>(Stage::kCompute)];
     finished = before == all_others;
@@ -146,7 +150,8 @@ std::optional<Fault> FunctionalMachine::Execute(size_t index, DeviceMemory& memo
   if (IsNop(in)) return std::nullopt;
   if (in.opcode == Opcode::kLoad) return Load(index, memory);
   if (in.opcode == Opcode::kStore) return Store(index, memory);
-  return StepsOf(in) == 0 ? std::nullopt : Compute(index);
+  Compute(in);
+  return std::nullopt;
 }
 
 std::optional<Fault> FunctionalMachine::FindDramFault(size_t index, const DeviceMemory& memory) const {
@@ -195,13 +200,24 @@ std::optional<Fault> FunctionalMachine::Store(size_t index, DeviceMemory& memory
   return std::nullopt;
 }
 
-std::optional<Fault> FunctionalMachine::Compute(size_t index) {
+std::span<const Uop> FunctionalMachine::UopsOf(const Instruction& in) const {
+  const bool computes = in.opcode == Opcode::kGemm || in.opcode == Opcode::kAlu;
+  if (!computes || StepsOf(in) == 0) return {};
+  return std::span<const Uop>(buffers_.uops()).subspan(in.uop_begin, in.uop_end - in.uop_begin);
+}
+
+std::optional<Fault> FunctionalMachine::FindComputeFault(size_t index) const {
   const Instruction& in = program_[index];
+  if ((in.opcode != Opcode::kGemm && in.opcode != Opcode::kAlu) || StepsOf(in) == 0) return std::nullopt;
   if (in.uop_end > buffers_.uops().size()) {
     return Fault{FaultKind::kSramRange, index, fmt::format("uop {} of {}", in.uop_end - 1, buffers_.uops().size())};
   }
-  const auto uops = std::span<const Uop>(buffers_.uops()).subspan(in.uop_begin, in.uop_end - in.uop_begin);
-  if (auto fault = FindRangeFault(in, index, MaximumOf(uops), config_)) return fault;
+  return FindRangeFault(in, index, MaximumOf(UopsOf(in)), config_);
+}
+
+void FunctionalMachine::Compute(const Instruction& in) {
+  const std::span<const Uop> uops = UopsOf(in);
+  if (uops.empty()) return;
   if (in.opcode == Opcode::kAlu) {
     RunAlu(in, uops, config_.accumulator_bits, buffers_);
     profile_.alu_steps += StepsOf(in);
@@ -213,7 +229,6 @@ std::optional<Fault> FunctionalMachine::Compute(size_t index) {
     if (config_.accumulator_bits < 32) buffers_.WrapAccumulators();
     profile_.gemm_steps += StepsOf(in);
   }
-  return std::nullopt;
 }
 
 }  // namespace kiln::vta

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "kiln/support/random.h"
@@ -41,6 +42,15 @@ class StageOrder {
   Random random_;
 };
 
+// Is told of every instruction before it does anything: its index into the program, what its stage knows to be done by
+// then, and its micro-ops (none where it has no steps).
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void OnInstruction(size_t index, const Instruction& instruction, const Progress& before,
+                             std::span<const Uop> uops) = 0;
+};
+
 // A machine with its buffers, zero at first. Buffers and tokens stay from one launch to the next.
 class FunctionalMachine {
  public:
@@ -48,10 +58,11 @@ class FunctionalMachine {
 
   // Runs `count` instructions that begin at byte `address` of `memory`. The faults of single instructions are found
   // before anything runs, the others before the instruction at fault does anything. nullopt: all well.
-  std::optional<Fault> Launch(DeviceMemory& memory, uint64_t address, size_t count, StageOrder order = StageOrder(0));
+  std::optional<Fault> Launch(DeviceMemory& memory, uint64_t address, size_t count, StageOrder order = StageOrder(0),
+                              Observer* observer = nullptr);
 
   const Profile& profile() const { return profile_; }
-  const Encoding& encoding() const { return encoding_; }
+  const Tokens& tokens() const { return tokens_; }
 
  private:
   std::optional<Fault> Fetch(const DeviceMemory& memory, uint64_t address, size_t count);
@@ -60,7 +71,10 @@ class FunctionalMachine {
   std::optional<Fault> FindDramFault(size_t index, const DeviceMemory& memory) const;
   std::optional<Fault> Load(size_t index, const DeviceMemory& memory);
   std::optional<Fault> Store(size_t index, DeviceMemory& memory);
-  std::optional<Fault> Compute(size_t index);
+  void Compute(const Instruction& in);
+  // Of a GEMM or ALU instruction: whether all that it names is there.
+  std::optional<Fault> FindComputeFault(size_t index) const;
+  std::span<const Uop> UopsOf(const Instruction& instruction) const;
 
   const Config config_;
   const Encoding encoding_;

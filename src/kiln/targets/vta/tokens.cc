@@ -26,8 +26,13 @@ Progress Tokens::Pass(const Instruction& in) {
   if (in.pop_next) take(Next(stage));
   const Progress before = known;
   ++known[static_cast<size_t>(stage)];
-  if (in.push_previous) links_[LinkBetween(stage, Previous(stage))].push_back(known);
-  if (in.push_next) links_[LinkBetween(stage, Next(stage))].push_back(known);
+  const auto give = [&](Stage to) {
+    Link& link = links_[LinkBetween(stage, to)];
+    link.push_back(known);
+    most_in_flight_ = std::max(most_in_flight_, link.size());
+  };
+  if (in.push_previous) give(Previous(stage));
+  if (in.push_next) give(Next(stage));
   return before;
 }
 

@@ -28,6 +28,7 @@ class Tokens {
   // Tokens that are left over stay for the next launch, and prove nothing of it.
   void BeginLaunch();
   bool none_left() const;
+  size_t most_in_flight() const { return most_in_flight_; }  // on one link, so far
 
  private:
   // Links by giver and direction: load to compute, compute to load, compute to store, store to compute.
@@ -37,6 +38,7 @@ class Tokens {
   static Stage Next(Stage stage) { return static_cast<Stage>(static_cast<int>(stage) + 1); }
 
   std::array<Link, 4> links_;
+  size_t most_in_flight_ = 0;
   std::array<Progress, kStages> known_{};  // by each stage
 };
 

@@ -1,0 +1,66 @@
+// Any bytes as a VTA program in a small memory: it runs to its end or is stopped, the same in every order of the
+// stages, and every word has a text that gives it back.
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "kiln/support/check.h"
+#include "kiln/targets/vta/lint.h"
+
+namespace {
+
+using namespace kiln::vta;  // NOLINT: a program of one file
+
+constexpr uint64_t kBase = DeviceMemory::kPageBytes;
+constexpr size_t kMemory = 4 * DeviceMemory::kPageBytes;
+constexpr uint64_t kMostSteps = 1 << 14;  // of an instruction, lest a case take long
+
+Config SmallConfig() {
+  Config config;
+  config.name = "fuzz";
+  config.block_in = config.block_out = 4;
+  config.uop_buffer_bytes = 256;
+  config.input_buffer_bytes = 256;
+  config.weight_buffer_bytes = 1024;
+  config.accumulator_buffer_bytes = 1024;
+  return config;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const Config config = SmallConfig();
+  static const Encoding encoding(config);
+  const size_t count = std::min<size_t>(size / kInstructionBytes, 64);
+  ProgramVector vector;
+  vector.config = config;
+  vector.base = kBase;
+  vector.before.resize(kMemory);
+  for (size_t i = 0; i < kMemory; ++i) vector.before[i] = static_cast<uint8_t>(i * 37 + i / 256);
+  for (size_t i = 0; i < count; ++i) {
+    const std::span<const uint8_t, kInstructionBytes> word(data + i * kInstructionBytes, kInstructionBytes);
+    const auto again = AssembleLine(Disassemble(word, encoding), encoding);
+    KILN_CHECK(again.ok() && std::equal(word.begin(), word.end(), again->begin()));
+    Instruction in = encoding.Decode(word);
+    if (StepsOf(in) > kMostSteps) in.outer = 1;
+    if (StepsOf(in) > kMostSteps) in.inner = 1;
+    const Encoding::Bytes bytes = encoding.Encode(in);
+    std::copy(bytes.begin(), bytes.end(), vector.before.begin() + static_cast<std::ptrdiff_t>(i * kInstructionBytes));
+  }
+  vector.launches.push_back({kBase, count});
+  const auto fault_of = [&](uint64_t order) {
+    DeviceMemory memory(vector.base, vector.before);
+    FunctionalMachine machine(config);
+    const auto fault = machine.Launch(memory, kBase, count, StageOrder(order));
+    return fault.has_value() ? static_cast<int>(fault->kind) : -1;
+  };
+  // Of programs with races even the micro-ops may depend on the order.
+  const LintResult lint = Lint(vector);
+  const bool races = std::any_of(lint.findings.begin(), lint.findings.end(),
+                                 [](const Finding& finding) { return finding.kind == FindingKind::kRace; });
+  const int first = fault_of(0);
+  const bool order_free =
+      first < 0 || first == static_cast<int>(FaultKind::kNoFinish) || first == static_cast<int>(FaultKind::kDeadlock);
+  for (uint64_t order = 1; order < 8 && !races && order_free; ++order) KILN_CHECK(fault_of(order) == first);
+  return 0;
+}

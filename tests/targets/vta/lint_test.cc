@@ -1,0 +1,168 @@
+#include "kiln/targets/vta/lint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/shared_folder.h"
+#include "tests/targets/vta/random_program.h"
+
+namespace kiln::vta {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const Config kConfig = *ParseOriginalConfig("{}", "default");
+
+// Text as a program in a memory of 16 pages; micro-ops of zeros stand at its end.
+ProgramVector VectorOf(std::string_view text, const Config& config = kConfig) {
+  const auto program = Assemble(text, "program", Encoding(config));
+  EXPECT_TRUE(program.ok()) << program.status();
+  ProgramVector vector;
+  vector.config = config;
+  vector.base = DeviceMemory::kPageBytes;
+  vector.before.resize(16 * DeviceMemory::kPageBytes);
+  std::copy(program->begin(), program->end(), vector.before.begin());
+  vector.launches.push_back({vector.base, program->size() / kInstructionBytes});
+  return vector;
+}
+
+// "kind @instruction" of all findings.
+std::vector<std::string> FindingsOf(std::string_view text) {
+  std::vector<std::string> found;
+  for (const Finding& finding : Lint(VectorOf(text)).findings) {
+    found.push_back(std::string(NameOf(finding.kind)) + " @" + std::to_string(finding.instruction));
+  }
+  return found;
+}
+
+constexpr std::string_view kUop = "---- LOAD uop sram=0 dram=16000 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0\n";
+constexpr std::string_view kAcc = "---- LOAD acc sram=0 dram=512 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0\n";
+const std::string kOperands =
+    "---- LOAD inp sram=0 dram=512 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0\n"
+    "---- LOAD wgt sram=0 dram=32 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0\n"
+    "---N NOP stage=load\n";
+constexpr std::string_view kGemm = "p--- GEMM uop[0,1) loop 1x4 dst(0,1) src(0,1) wgt(0,1)\n";
+
+TEST(VtaLint, AProgramWithoutFindings) {
+  EXPECT_THAT(
+      FindingsOf(std::string(kUop) + std::string(kAcc) + kOperands + std::string(kGemm) + R"(---N NOP stage=compute
+p-P- STORE out sram=0 dram=2048 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0
+-n-- FINISH)"),
+      IsEmpty());
+}
+
+TEST(VtaLint, RacesOnChip) {
+  const std::string begin = std::string(kUop) + std::string(kAcc) + kOperands;
+  // The GEMM reads what load has written, without waiting.
+  EXPECT_THAT(FindingsOf(begin + "---- GEMM uop[0,1) loop 1x4 dst(0,1) src(0,1) wgt(0,1)\np--- FINISH"),
+              ElementsAre("race @5"));
+  // Load writes again what the GEMM may not have read yet.
+  EXPECT_THAT(
+      FindingsOf(begin + std::string(kGemm) + R"(---N LOAD inp sram=3 dram=512 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0
+p--- FINISH)"),
+      ElementsAre("race @5"));  // that load runs before the GEMM does
+  // Compute writes again what store may not have read yet.
+  EXPECT_THAT(FindingsOf(begin + std::string(kGemm) + R"(---N NOP stage=compute
+p-P- STORE out sram=0 dram=2048 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0
+---- ALU add imm=1 uop[0,1) loop 1x1 dst(0,0) src(0,0)
+-n-- FINISH)"),
+              Contains("race @7"));
+}
+
+TEST(VtaLint, RacesInMemory) {
+  const std::string store = std::string(kUop) + std::string(kAcc) +
+                            R"(---N ALU add imm=1 uop[0,1) loop 1x4 dst(0,1) src(0,1)
+p-P- STORE out sram=0 dram=2048 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0
+)";
+  const std::string load = " LOAD inp sram=0 dram=2051 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0\n";
+  EXPECT_THAT(FindingsOf(store + "---N" + load + "pn-- FINISH"), ElementsAre("race @3"));
+  EXPECT_THAT(FindingsOf(store + "-nP- NOP stage=compute\n-n-N" + load + "p--- FINISH"), IsEmpty());
+}
+
+TEST(VtaLint, ReadsOfNothing) {
+  EXPECT_THAT(FindingsOf("---- ALU add imm=1 uop[0,1) loop 1x1 dst(0,0) src(0,0)\n---- FINISH"),
+              ElementsAre("uninitialised @0"));
+  EXPECT_THAT(FindingsOf(std::string(kUop) + "---- GEMM reset uop[0,1) loop 1x1 dst(0,0) src(0,0) wgt(0,0)\n"
+                                             "---- ALU add imm=1 uop[0,1) loop 1x2 dst(0,1) src(0,1)\n---- FINISH"),
+              ElementsAre("uninitialised @2"));
+}
+
+TEST(VtaLint, OverlapsFaultsAndTokens) {
+  EXPECT_THAT(
+      FindingsOf(std::string(kUop) + std::string(kAcc) + R"(---N ALU add imm=1 uop[0,1) loop 1x4 dst(0,1) src(0,1)
+p--- STORE out sram=0 dram=2048 y=1 x=2 stride=2 pad(y0,y1,x0,x1)=0,0,0,0
+---- STORE out sram=0 dram=2052 y=1 x=2 stride=2 pad(y0,y1,x0,x1)=0,0,0,0
+--P- STORE out sram=0 dram=2049 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0
+-n-- FINISH)"),
+      ElementsAre("overlap @5"));
+  EXPECT_THAT(FindingsOf("p--- FINISH"), ElementsAre("fault @0"));
+  EXPECT_THAT(FindingsOf("---N FINISH"), ElementsAre("tokens-left @0"));
+}
+
+TEST(VtaLint, WhatHardwareDoesOtherwise) {
+  const auto lint = [](std::string_view line) {
+    return Lint(VectorOf(std::string(kUop) + std::string(kAcc) + std::string(line) + "\n---- FINISH"));
+  };
+  const auto right = lint("---- ALU add imm=1 uop[0,1) loop 1x4 dst(0,1) src(0,1)");
+  EXPECT_THAT(right.hls, IsEmpty());
+  EXPECT_THAT(right.chisel, IsEmpty());
+  EXPECT_TRUE(right.hazard_free);
+  EXPECT_THAT(lint("---- ALU mul imm=1 uop[0,1) loop 1x4 dst(0,1) src(0,1)").hls, ElementsAre("mul"));
+  EXPECT_THAT(lint("---- ALU shr imm=16 uop[0,1) loop 1x4 dst(0,1) src(0,1)").hls,
+              ElementsAre("shift outside [-16,15]"));
+  EXPECT_THAT(lint("---- ALU shr imm=16 uop[0,1) loop 1x4 dst(0,1) src(0,1)").chisel, IsEmpty());
+  EXPECT_THAT(lint("---- ALU add imm=1 uop[0,1) loop 1x2 dst(0,1) src(0,2)").chisel,
+              ElementsAre("immediate ALU with src other than dst"));
+  EXPECT_THAT(lint("---- ALU add imm=1 uop[0,1) loop 0x2 dst(0,1) src(0,1)").hls,
+              ElementsAre("loops or micro-ops of none"));
+  EXPECT_FALSE(lint("---- ALU add imm=1 uop[0,1) loop 1x2 dst(0,0) src(0,0)").hazard_free);
+  EXPECT_FALSE(lint("---- ALU add uop[0,1) loop 1x3 dst(0,1) src(0,0)").hazard_free);
+}
+
+// The shared folder's programs say of themselves whether hardware would do the same.
+TEST(VtaLint, PortabilityOfTheSharedFolder) {
+  const fs::path folder = SharedFolder() / "reference/vta/vectors";
+  if (!fs::exists(folder)) GTEST_SKIP() << "needs " << folder;
+  int count = 0;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() != ".json") continue;
+    const auto json = nlohmann::json::parse(std::ifstream(entry.path()));
+    const LintResult lint = Lint(*ReadProgramVector(entry.path()));
+    EXPECT_EQ(lint.hls.empty(), json["portable_hls"]) << entry.path();
+    EXPECT_EQ(lint.chisel.empty(), json["portable_chisel"]) << entry.path();
+    EXPECT_EQ(lint.hazard_free, json["hazard_free"]) << entry.path();
+    for (const Finding& finding : lint.findings) {
+      EXPECT_NE(finding.kind, FindingKind::kFault) << entry.path() << ": " << finding.message;
+      EXPECT_NE(finding.kind, FindingKind::kRace) << entry.path() << ": " << finding.message;
+    }
+    ++count;
+  }
+  EXPECT_GE(count, 10);
+}
+
+// Programs whose accesses are all ordered have no race.
+TEST(VtaLint, RandomProgramsHaveNoRaces) {
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    Random random(seed);
+    ProgramVector vector;
+    vector.config = RandomConfig(random);
+    const RandomProgram program = MakeRandomProgram(random, vector.config, 40);
+    vector.base = RandomProgram::kBase;
+    vector.before = program.memory;
+    vector.launches.push_back({program.address, program.instructions.size()});
+    for (const Finding& finding : Lint(vector).findings) {
+      EXPECT_NE(finding.kind, FindingKind::kFault) << "seed " << seed << ": " << finding.message;
+      EXPECT_NE(finding.kind, FindingKind::kRace) << "seed " << seed << ": " << finding.message;
+      EXPECT_NE(finding.kind, FindingKind::kTokensLeft) << "seed " << seed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kiln::vta
