@@ -2,6 +2,7 @@
 // Verilator. Bits of the whole memory, and the cycle in which every instruction is finished.
 //
 //   random_programs [--design-points 20] [--programs 500] [--seed 1]      exit code 1 at the first difference
+//   random_programs --vector-format fp16.saturate                         on design points with that vector format
 //   random_programs --list                                                only the design points, by seed
 //
 // A design point is emitted and built once (about a minute of processor time) and then runs its programs, a process
@@ -33,12 +34,13 @@ constexpr int64_t kMemory = 1 << 20;  // bytes
 
 bool IsPowerOfTwo(int value) { return (value & (value - 1)) == 0; }
 
-// One that a YAML file could hold and the RTL has.
-Config DesignPoint(uint64_t seed) {
+// One that a YAML file could hold and the RTL has; in `vector_format`, where there is one.
+Config DesignPoint(uint64_t seed, const std::optional<Format>& vector_format) {
   Random random(seed);
   while (true) {
     Config config = RandomConfig(random);
     RandomFormats(random, &config);
+    if (vector_format.has_value()) config.vector_format = *vector_format;
     config.name = fmt::format("random_{}", seed);
     config.vector_stages = kStages;
     config.memory_bytes = kMemory;
@@ -46,6 +48,13 @@ Config DesignPoint(uint64_t seed) {
     if (FindFormatFault(config).has_value() || FindRtlFault(config).has_value()) continue;
     return config;
   }
+}
+
+StatusOr<Format> FindVectorFormat(const std::string& name) {
+  Config config;
+  KILN_ASSIGN_OR_RETURN(config.vector_format, FindFormat(name));
+  if (const auto fault = FindFormatFault(config)) return UnsupportedAt("", fault->key, fault->fault, fault->remedy);
+  return config.vector_format;
 }
 
 RandomProgramCase ProgramOf(uint64_t seed, const Config& config) {
@@ -145,16 +154,28 @@ int Main(int argc, char** argv) {
   app.add_option("--design-points", points, "Design points")->capture_default_str();
   app.add_option("--programs", programs, "Programs on each")->capture_default_str();
   app.add_option("--seed", seed, "Of the first design point")->capture_default_str();
+  std::string vector_format_name;
+  app.add_option("--vector-format", vector_format_name, "Of all design points, in place of random ones");
   bool list = false;
   app.add_flag("--list", list, "Only list the design points");
   CLI11_PARSE(app, argc, argv);
+  std::optional<Format> vector_format;
+  if (!vector_format_name.empty()) {
+    const auto found = FindVectorFormat(vector_format_name);
+    if (!found.ok()) {
+      fmt::print(stderr, "{}\n", std::string(found.status().message()));
+      return 1;
+    }
+    vector_format = *found;
+  }
   for (int i = 0; i < points; ++i) {
     const uint64_t point = seed + static_cast<uint64_t>(i);
+    const Config config = DesignPoint(point, vector_format);
     if (list) {
-      fmt::print("{:>6}  {}\n", point, FormatsOf(DesignPoint(point)));
+      fmt::print("{:>6}  {}\n", point, FormatsOf(config));
       continue;
     }
-    if (!RunDesignPoint(DesignPoint(point), programs, point * 1'000'000)) return 1;
+    if (!RunDesignPoint(config, programs, point * 1'000'000)) return 1;
   }
   return 0;
 }

@@ -185,6 +185,11 @@ package kiln_format_pkg;
         specials(format) == SPECIALS_IEEE && low_exponent(format) == LOW_SUBNORMAL;
   endfunction
 
+  // Upper bits of an fp32 number that tell the numbers of a float format apart, NaN included: the others are 0.
+  function automatic int number_bits(input format_t format);
+    number_bits = max(10, fraction_bits(format) + max(9, bias(format) - 118));
+  endfunction
+
   // A float format, nearest even, whose numbers fp32 holds, as kiln_fp32_pkg::round_to wants to know it.
   //    30:0   the greatest number, fp32
   //    35:31  fraction bits

@@ -6,7 +6,8 @@
 //   read       asynchronous: the outputs are those of the word at `read_place`
 //   nothing    the window of the word at nothing_place has no place in the image (pulse, kiln_operand_fetch)
 // A window's places are joined in the order in which they come; the average's factor is 1 / n of the places that came, where the
-// instruction wants that, else the instruction's. All that is read are numbers of VECTOR_FORMAT, as fp32.
+// instruction wants that, else the instruction's. All that is read are numbers of VECTOR_FORMAT, as the upper NUMBER bits
+// of fp32 numbers (kiln_format_pkg::number_bits).
 module kiln_operand_buffer #(
     parameter int unsigned LANES = 4,
     parameter int unsigned WORDS = 32,  // room for as many words
@@ -16,6 +17,7 @@ module kiln_operand_buffer #(
     parameter int unsigned BLOCK_SIZE = 0,  // elements that share a scale; 0: no block scales
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
     localparam int SCALE_BITS = kiln_format_pkg::bits(SCALE_FORMAT),
+    localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT),  // derived, do not set
     localparam int unsigned OPERANDS = kiln_systolic_pkg::MAX_OPERANDS,
     localparam int unsigned PLACE_BITS = kiln_vector_pkg::PLACE_BITS
 ) (
@@ -35,11 +37,11 @@ module kiln_operand_buffer #(
     output logic complete,
     output logic [PLACE_BITS-1:0] complete_place,
     input  logic [PLACE_BITS-1:0] read_place,
-    output logic [OPERANDS*LANES*32-1:0] read_operands,
-    output logic [31:0] read_factor,  // of an average, unless read_empty
+    output logic [OPERANDS*LANES*NUMBER-1:0] read_operands,
+    output logic [NUMBER-1:0] read_factor,  // of an average, unless read_empty
     output logic read_empty  // a window without a place in the image: operand 0 is neutral
 );
-  localparam int unsigned WORD = LANES * 32;
+  localparam int unsigned WORD = LANES * NUMBER;  // of numbers
   localparam logic [1:0] INPUT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(INPUT_FORMAT));
   localparam logic [1:0] WEIGHT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(WEIGHT_FORMAT));
   localparam logic [1:0] VECTOR_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(VECTOR_FORMAT));
@@ -116,7 +118,7 @@ module kiln_operand_buffer #(
   logic [1:0] shift;
   assign shift = kiln_vector_pkg::element_shift(element, VECTOR_SHIFT, INPUT_SHIFT, WEIGHT_SHIFT);
   for (genvar lane = 0; lane < LANES; lane++) begin : g_decode
-    logic [31:0] bits;
+    logic [31:0] bits, whole;
     always_comb begin
       bits = in_data[lane*32+:32];
       if (shift == 2'd0) bits = {24'd0, in_data[lane*8+:8]};
@@ -132,8 +134,10 @@ module kiln_operand_buffer #(
         .bits,
         .zero_point,
         .scale(factors_of_lanes[lane*32+:32]),
-        .value(decoded[lane*32+:32])
+        .value(whole)
     );
+    assign decoded[lane*NUMBER+:NUMBER] = whole[31-:NUMBER];
+    wire unused_whole = &{1'b0, whole};  // zeros below
   end
 
   logic valid;
@@ -143,7 +147,7 @@ module kiln_operand_buffer #(
     else valid <= take;
     if (take) begin
       tag     <= in_tag;
-      numbers <= dense ? decoded : {LANES{decoded[31:0]}};
+      numbers <= dense ? decoded : {LANES{decoded[NUMBER-1:0]}};
     end
   end
 
@@ -154,26 +158,28 @@ module kiln_operand_buffer #(
   assign sums     = command.window.combine == kiln_systolic_pkg::COMBINE_SUM;
   for (genvar lane = 0; lane < LANES; lane++) begin : g_join
     logic here;
-    logic [31:0] number, partial, sum;
+    logic [31:0] number, partial, sum, joined;
     assign here    = valid && (tag.access != kiln_systolic_pkg::ACCESS_STRIDED || tag.lane == kiln_vector_pkg::LANE_BITS'(lane));
-    assign number  = numbers[lane*32+:32];
-    assign partial = assembled[lane*32+:32];
+    assign number  = 32'(numbers[lane*NUMBER+:NUMBER]) << (32 - NUMBER);
+    assign partial = 32'(assembled[lane*NUMBER+:NUMBER]) << (32 - NUMBER);
     always_comb begin
       sum = '0;
       if (here && windowed && sums) begin
         sum = kiln_fp32_pkg::add(tag.first_place ? '0 : partial, number);
         if (NARROW) sum = kiln_fp32_pkg::round_to(sum, ROUNDING);
       end
-      assembled_next[lane*32+:32] = partial;
+      joined = partial;
       if (here) begin
-        assembled_next[lane*32+:32] = number;
+        joined = number;
         if (windowed && sums) begin
-          assembled_next[lane*32+:32] = sum;
+          joined = sum;
         end else if (windowed && !tag.first_place) begin
-          assembled_next[lane*32+:32] = kiln_fp32_pkg::maximum(partial, number);
+          joined = kiln_fp32_pkg::maximum(partial, number);
         end
       end
     end
+    assign assembled_next[lane*NUMBER+:NUMBER] = joined[31-:NUMBER];
+    wire unused_joined = &{1'b0, joined};  // zeros below
   end
   always_ff @(posedge clock) begin
     if (valid) assembled <= assembled_next;
@@ -183,6 +189,7 @@ module kiln_operand_buffer #(
   logic [23:0] places, places_now;
   logic averages_valid;
   logic [31:0] factor;
+  wire unused_factor = &{1'b0, factor};  // zeros below
   always_comb begin
     places_now = places;
     if (tag.access != kiln_systolic_pkg::ACCESS_STRIDED || tag.lane == '0) begin
@@ -205,7 +212,7 @@ module kiln_operand_buffer #(
   logic [WORD-1:0] words0[WORDS];
   logic [WORD-1:0] words1[WORDS];
   logic [WORD-1:0] words2[WORDS];
-  logic [31:0] factors[WORDS];
+  logic [NUMBER-1:0] factors[WORDS];
   logic [WORDS-1:0] empty;  // windows without a place
   logic write;
   logic [INDEX_BITS-1:0] write_index, read_index;
@@ -217,7 +224,7 @@ module kiln_operand_buffer #(
     if (write && tag.operand == 2'd0) words0[write_index] <= assembled_next;
     if (write && tag.operand == 2'd1) words1[write_index] <= assembled_next;
     if (write && tag.operand == 2'd2) words2[write_index] <= assembled_next;
-    if (write && windowed) factors[write_index] <= factor;
+    if (write && windowed) factors[write_index] <= factor[31-:NUMBER];
     if (write && tag.operand == 2'd0) empty[write_index] <= 1'b0;
     if (nothing) empty[INDEX_BITS'(nothing_place)] <= 1'b1;
   end

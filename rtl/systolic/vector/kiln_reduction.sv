@@ -3,6 +3,7 @@
 //   time      a row whose last word stands at the inputs in a cycle with `advance` has its scalar in `scalars`
 //             2 + LATENCY * (ceil(log2 LANES) + scalar stages) such cycles later; one word, and so one row, a cycle
 //   in_first, in_last   first and last word of the row
+//   numbers   are those of VECTOR_FORMAT, as the upper NUMBER bits of fp32 numbers (kiln_format_pkg::number_bits)
 module kiln_reduction #(
     parameter int unsigned LANES = 4,
     parameter int unsigned LATENCY = 1,
@@ -13,7 +14,8 @@ module kiln_reduction #(
     parameter bit HAS_DIVIDER = 1'b1,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
     parameter kiln_spline_pkg::tables_t SPLINES = kiln_spline_tables_pkg::FP32,  // of the vector format
-    localparam int unsigned SCALAR_BITS = kiln_vector_pkg::SCALARS * 32
+    localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT),  // derived, do not set
+    localparam int unsigned SCALAR_BITS = kiln_vector_pkg::SCALARS * NUMBER
 ) (
     input  logic clock,
     input  logic reset,
@@ -26,7 +28,7 @@ module kiln_reduction #(
     input  logic in_first,
     input  logic in_last,
     input  logic [LANES-1:0] in_lanes,  // those that are on
-    input  logic [LANES*32-1:0] in_value,
+    input  logic [LANES*NUMBER-1:0] in_value,
     output logic [ROWS*SCALAR_BITS-1:0] scalars  // of row 0 lowest, of a row s0 lowest
 );
   localparam int unsigned LEVELS = $clog2(LANES);
@@ -35,29 +37,32 @@ module kiln_reduction #(
   // What a maximum begins with: minus infinity, or what a format without it has in its place.
   localparam bit NARROW = VECTOR_FORMAT != kiln_named_formats_pkg::FP32;
   localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING = kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
-  logic [31:0] least;
-  assign least = NARROW ? kiln_fp32_pkg::round_to(kiln_vector_pkg::FP32_MINUS_INFINITY, ROUNDING) : kiln_vector_pkg::FP32_MINUS_INFINITY;
+  logic [31:0] whole_least;
+  logic [NUMBER-1:0] least;
+  assign whole_least = NARROW ? kiln_fp32_pkg::round_to(kiln_vector_pkg::FP32_MINUS_INFINITY, ROUNDING) : kiln_vector_pkg::FP32_MINUS_INFINITY;
+  assign least = whole_least[31-:NUMBER];
+  wire unused_least = &{1'b0, whole_least};  // zeros below
 
   // ---- Lane partials.
   logic partial_valid, maximum;
   kiln_vector_pkg::word_tag_t partial_tag;
-  logic [LANES*32-1:0] partials;
-  logic [31:0] neutral;
+  logic [LANES*NUMBER-1:0] partials;
+  logic [NUMBER-1:0] neutral;
   assign neutral = in_maximum ? least : '0;
   for (genvar lane = 0; lane < LANES; lane++) begin : g_partial
-    logic [31:0] joined, former;
-    assign former = in_first ? neutral : partials[lane*32+:32];
+    logic [NUMBER-1:0] joined, former;
+    assign former = in_first ? neutral : partials[lane*NUMBER+:NUMBER];
     kiln_vector_join #(
         .VECTOR_FORMAT(VECTOR_FORMAT)
     ) join_partial (
         .enable(in_valid && in_lanes[lane]),
         .maximum(in_maximum),
         .a(former),
-        .b(in_value[lane*32+:32]),
+        .b(in_value[lane*NUMBER+:NUMBER]),
         .result(joined)
     );
     always_ff @(posedge clock) begin
-      if (advance && in_valid) partials[lane*32+:32] <= in_lanes[lane] ? joined : former;
+      if (advance && in_valid) partials[lane*NUMBER+:NUMBER] <= in_lanes[lane] ? joined : former;
     end
   end
   always_ff @(posedge clock) begin
@@ -73,7 +78,7 @@ module kiln_reduction #(
   localparam int unsigned TAG = kiln_vector_pkg::WORD_TAG_BITS;
   logic [LEVELS:0] level_valids;
   logic [(LEVELS+1)*TAG-1:0] level_tags;
-  logic [(2*LEAVES-1)*32-1:0] nodes;  // those of a level behind those of the one below
+  logic [(2*LEAVES-1)*NUMBER-1:0] nodes;  // those of a level behind those of the one below
   if (LEVELS == 0) begin : g_one_lane
     wire unused_maximum = maximum;
   end
@@ -81,31 +86,32 @@ module kiln_reduction #(
   assign level_tags[0+:TAG]  = partial_tag;
   for (genvar i = 0; i < LEAVES; i++) begin : g_leaf
     if (i < LANES) begin : g_lane
-      assign nodes[i*32+:32] = partials[i*32+:32];
+      assign nodes[i*NUMBER+:NUMBER] = partials[i*NUMBER+:NUMBER];
     end else begin : g_missing
-      assign nodes[i*32+:32] = maximum ? least : '0;
+      assign nodes[i*NUMBER+:NUMBER] = maximum ? least : '0;
     end
   end
   for (genvar level = 1; level <= LEVELS; level++) begin : g_level
     localparam int unsigned NODES = LEAVES >> level;
     localparam int unsigned FROM = 2 * LEAVES - 4 * NODES;  // first node of the level below
-    logic [NODES*32-1:0] joined;
-    logic [kiln_vector_pkg::SAVED*NODES*32-1:0] unused_saved;
-    logic [kiln_systolic_pkg::MAX_OPERANDS*NODES*32-1:0] unused_operands;
+    logic [NODES*NUMBER-1:0] joined;
+    logic [kiln_vector_pkg::SAVED*NODES*NUMBER-1:0] unused_saved;
+    logic [kiln_systolic_pkg::MAX_OPERANDS*NODES*NUMBER-1:0] unused_operands;
     for (genvar i = 0; i < NODES; i++) begin : g_node
       kiln_vector_join #(
           .VECTOR_FORMAT(VECTOR_FORMAT)
       ) join_nodes (
           .enable(level_valids[level-1]),
           .maximum,
-          .a(nodes[(FROM+i)*32+:32]),
-          .b(nodes[(FROM+i+NODES)*32+:32]),
-          .result(joined[i*32+:32])
+          .a(nodes[(FROM+i)*NUMBER+:NUMBER]),
+          .b(nodes[(FROM+i+NODES)*NUMBER+:NUMBER]),
+          .result(joined[i*NUMBER+:NUMBER])
       );
     end
     kiln_vector_registers #(
         .LANES(NODES),
-        .LATENCY(LATENCY)
+        .LATENCY(LATENCY),
+        .NUMBER(NUMBER)
     ) registers (
         .clock,
         .reset,
@@ -117,7 +123,7 @@ module kiln_reduction #(
         .in_operands('0),
         .out_valid(level_valids[level]),
         .out_tag(level_tags[level*TAG+:TAG]),
-        .out_value(nodes[(FROM+2*NODES)*32+:NODES*32]),
+        .out_value(nodes[(FROM+2*NODES)*NUMBER+:NODES*NUMBER]),
         .out_saved(unused_saved),
         .out_operands(unused_operands)
     );
@@ -126,17 +132,17 @@ module kiln_reduction #(
   // ---- Scalar stages: the stages of one lane. Link i stands behind i of them.
   logic [SCALAR_STAGES:0] valids, exits, leaving;
   logic [(SCALAR_STAGES+1)*TAG-1:0] tags;
-  logic [(SCALAR_STAGES+1)*32-1:0] values;
+  logic [(SCALAR_STAGES+1)*NUMBER-1:0] values;
   assign valids[0]      = level_valids[LEVELS];
   assign tags[0+:TAG]   = level_tags[LEVELS*TAG+:TAG];
-  assign values[0+:32]  = nodes[(2*LEAVES-2)*32+:32];
+  assign values[0+:NUMBER]  = nodes[(2*LEAVES-2)*NUMBER+:NUMBER];
   for (genvar i = 0; i <= SCALAR_STAGES; i++) begin : g_link
     assign exits[i]   = tags[i*TAG+kiln_vector_pkg::TAG_EXIT+:4] == 4'(i);
     assign leaving[i] = valids[i] && exits[i];
   end
   for (genvar i = 1; i <= SCALAR_STAGES; i++) begin : g_stage
-    logic [kiln_vector_pkg::SAVED*32-1:0] unused_saved;
-    logic [kiln_systolic_pkg::MAX_OPERANDS*32-1:0] unused_operands;
+    logic [kiln_vector_pkg::SAVED*NUMBER-1:0] unused_saved;
+    logic [kiln_systolic_pkg::MAX_OPERANDS*NUMBER-1:0] unused_operands;
     kiln_vector_stage #(
         .LANES(1),
         .LATENCY(LATENCY),
@@ -157,12 +163,12 @@ module kiln_reduction #(
         .scalars,
         .in_valid(valids[i-1] && !exits[i-1]),
         .in_tag(tags[(i-1)*TAG+:TAG]),
-        .in_value(values[(i-1)*32+:32]),
+        .in_value(values[(i-1)*NUMBER+:NUMBER]),
         .in_saved('0),
         .in_operands('0),
         .out_valid(valids[i]),
         .out_tag(tags[i*TAG+:TAG]),
-        .out_value(values[i*32+:32]),
+        .out_value(values[i*NUMBER+:NUMBER]),
         .out_saved(unused_saved),
         .out_operands(unused_operands)
     );
@@ -170,13 +176,13 @@ module kiln_reduction #(
 
   // ---- The scalars. Rows of one pass leave behind the same stage, one a cycle at most.
   kiln_vector_pkg::word_tag_t leaving_tag;
-  logic [31:0] scalar;
+  logic [NUMBER-1:0] scalar;
   always_comb begin
     scalar      = '0;
     leaving_tag = '0;
     for (int i = 0; i <= SCALAR_STAGES; i++) begin
       if (leaving[i]) begin
-        scalar      = values[i*32+:32];
+        scalar      = values[i*NUMBER+:NUMBER];
         leaving_tag = tags[i*TAG+:TAG];
       end
     end
@@ -186,7 +192,7 @@ module kiln_reduction #(
     for (genvar s = 0; s < kiln_vector_pkg::SCALARS; s++) begin : g_scalar
       always_ff @(posedge clock) begin
         if (advance && leaving != '0 && leaving_tag.row == kiln_vector_pkg::ROW_BITS'(r) && leaving_tag.into == 2'(s)) begin
-          scalars[r*SCALAR_BITS+s*32+:32] <= scalar;
+          scalars[r*SCALAR_BITS+s*NUMBER+:NUMBER] <= scalar;
         end
       end
     end

@@ -10,6 +10,7 @@
 module kiln_vector_blocks #(
     parameter int unsigned LANES = 4,
     parameter int unsigned LATENCY = 1,
+    parameter int unsigned NUMBER = 32,  // bits of a value, of an fp32 number the upper ones
     parameter int unsigned BLOCK_SIZE = 8,  // a multiple of LANES, or LANES of it
     parameter kiln_format_pkg::format_t ELEMENT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
@@ -26,13 +27,13 @@ module kiln_vector_blocks #(
     input  logic advance,
     input  logic in_valid,
     input  logic in_last,
-    input  logic [LANES*32-1:0] in_value,
+    input  logic [LANES*NUMBER-1:0] in_value,
     input  logic [LANE_BITS-1:0] in_lanes,  // valid ones
     input  logic [ADDRESS_BITS-1:0] in_target,
     input  logic [ADDRESS_BITS-1:0] in_scale_target,
     input  logic [SLOT_BITS-1:0] in_slot,
     output logic out_valid,
-    output logic [LANES*32-1:0] out_value,
+    output logic [LANES*NUMBER-1:0] out_value,
     output logic [LANES*32-1:0] out_inverse,
     output logic [LANE_BITS-1:0] out_lanes,
     output logic [ADDRESS_BITS-1:0] out_target,
@@ -53,7 +54,7 @@ module kiln_vector_blocks #(
   // Words that come while a block waits for those before it; with its own, and those that come while its scale is found.
   localparam int unsigned WAITING = (SHARING - 1) * MOST_BEATS + 2;
   localparam int unsigned WORDS = SHARING + LATENCY * (LEVELS + 1) + WAITING;
-  localparam int unsigned MAGNITUDE = 31;  // fp32 without its sign: their order is that of the magnitudes, NaN above all
+  localparam int unsigned MAGNITUDE = NUMBER - 1;  // a number without its sign: their order is that of the magnitudes, NaN above all
 
   // ---- The greatest magnitude of each tree, a level every LATENCY cycles.
   localparam int unsigned NODES = 2 * LEAVES - 1;  // of a tree, those of a level behind those of the one below
@@ -66,7 +67,7 @@ module kiln_vector_blocks #(
       if (i < TREE_LANES) begin : g_lane
         localparam int unsigned LANE = tree * TREE_LANES + i;
         assign nodes[(tree*NODES+i)*MAGNITUDE+:MAGNITUDE] =
-            in_valid && LANE_BITS'(LANE) < in_lanes ? in_value[LANE*32+:MAGNITUDE] : '0;
+            in_valid && LANE_BITS'(LANE) < in_lanes ? in_value[LANE*NUMBER+:MAGNITUDE] : '0;
       end else begin : g_missing
         assign nodes[(tree*NODES+i)*MAGNITUDE+:MAGNITUDE] = '0;
       end
@@ -124,7 +125,7 @@ module kiln_vector_blocks #(
         .ELEMENT_FORMAT(ELEMENT_FORMAT),
         .SCALE_FORMAT  (SCALE_FORMAT)
     ) find (
-        .greatest,
+        .greatest(31'(greatest) << (32 - NUMBER)),
         .code   (found[SCALES*32+tree*SCALE_BITS+:SCALE_BITS]),
         .inverse(found[tree*32+:32])
     );
@@ -160,7 +161,7 @@ module kiln_vector_blocks #(
   logic [$clog2(WORDS+1)-1:0] unused_count;
   logic word_valid, word_ready;
   kiln_fifo #(
-      .WIDTH(1 + LANES * 32 + LANE_BITS + 2 * ADDRESS_BITS + SLOT_BITS),
+      .WIDTH(1 + LANES * NUMBER + LANE_BITS + 2 * ADDRESS_BITS + SLOT_BITS),
       .DEPTH(WORDS)
   ) waiting (
       .clock,

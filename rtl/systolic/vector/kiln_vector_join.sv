@@ -1,21 +1,28 @@
-// a op b of a reduction: a + b rounded to the vector format, or a > b ? a : b. Combinational.
+// a op b of a reduction: a + b rounded to the vector format, or a > b ? a : b. Combinational. Numbers are the upper NUMBER bits of fp32 numbers
+// (kiln_format_pkg::number_bits).
 module kiln_vector_join #(
-    parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32
+    parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
+    localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT)  // derived, do not set
 ) (
     input  logic        enable,   // 0: the result is nobody's business
     input  logic        maximum,  // else the sum
-    input  logic [31:0] a,
-    input  logic [31:0] b,
-    output logic [31:0] result
+    input  logic [NUMBER-1:0] a,
+    input  logic [NUMBER-1:0] b,
+    output logic [NUMBER-1:0] result
 );
   localparam bit NARROW = VECTOR_FORMAT != kiln_named_formats_pkg::FP32;
   localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING = kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
+  logic [31:0] whole_a, whole_b, whole;
+  assign whole_a = 32'(a) << (32 - NUMBER);
+  assign whole_b = 32'(b) << (32 - NUMBER);
   always_comb begin
-    result = '0;
-    if (enable && maximum) result = kiln_fp32_pkg::maximum(a, b);
+    whole = '0;
+    if (enable && maximum) whole = kiln_fp32_pkg::maximum(whole_a, whole_b);
     if (enable && !maximum) begin
-      result = kiln_fp32_pkg::add(a, b);
-      if (NARROW) result = kiln_fp32_pkg::round_to(result, ROUNDING);
+      whole = kiln_fp32_pkg::add(whole_a, whole_b);
+      if (NARROW) whole = kiln_fp32_pkg::round_to(whole, ROUNDING);
     end
   end
+  assign result = whole[31-:NUMBER];
+  wire unused_whole = &{1'b0, whole};  // zeros below
 endmodule

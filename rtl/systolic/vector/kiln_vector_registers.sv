@@ -3,23 +3,24 @@
 // Only valid is reset; the other registers change only when a word comes, so that a stage without words stands still.
 module kiln_vector_registers #(
     parameter int unsigned LANES   = 4,
-    parameter int unsigned LATENCY = 1   // at least 1
+    parameter int unsigned LATENCY = 1,  // at least 1
+    parameter int unsigned NUMBER  = 32  // bits of a number
 ) (
     input  logic clock,
     input  logic reset,
     input  logic advance,
     input  logic in_valid,
     input  kiln_vector_pkg::word_tag_t in_tag,
-    input  logic [LANES*32-1:0] in_value,
-    input  logic [kiln_vector_pkg::SAVED*LANES*32-1:0] in_saved,
-    input  logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*32-1:0] in_operands,
+    input  logic [LANES*NUMBER-1:0] in_value,
+    input  logic [kiln_vector_pkg::SAVED*LANES*NUMBER-1:0] in_saved,
+    input  logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*NUMBER-1:0] in_operands,
     output logic out_valid,
     output kiln_vector_pkg::word_tag_t out_tag,
-    output logic [LANES*32-1:0] out_value,
-    output logic [kiln_vector_pkg::SAVED*LANES*32-1:0] out_saved,
-    output logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*32-1:0] out_operands
+    output logic [LANES*NUMBER-1:0] out_value,
+    output logic [kiln_vector_pkg::SAVED*LANES*NUMBER-1:0] out_saved,
+    output logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*NUMBER-1:0] out_operands
 );
-  localparam int unsigned WORD = LANES * 32;
+  localparam int unsigned WORD = LANES * NUMBER;
 
   if (LATENCY == 0) begin : g_check
     $error("kiln_vector_registers: LATENCY is at least 1");

@@ -4,7 +4,8 @@
 //   SOURCE_ROW_BUFFER   what an earlier pass kept
 //   SOURCE_CONSTANT     the constant
 // Each is a number of the vector format. In one narrower than fp32 everything that comes in is rounded to it first, accumulators and the channel's
-// parameters, and the fma is a product and a sum, each rounded; operands, factor and constant come as its numbers.
+// parameters, and the fma is a product and a sum, each rounded; operands, factor and constant come as its numbers. Those are the upper NUMBER bits
+// of fp32 numbers (kiln_format_pkg::number_bits).
 //   time      inputs in a cycle with `advance`, outputs LATENCY such cycles later; one word a cycle
 //   C++ twin  kiln::systolic::AccumulatorToValue (targets/systolic/arithmetic.h)
 module kiln_vector_source #(
@@ -12,7 +13,8 @@ module kiln_vector_source #(
     parameter int unsigned LATENCY = 1,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
-    localparam int unsigned ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT)  // derived, do not set
+    localparam int unsigned ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT),  // derived, do not set
+    localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT)
 ) (
     input  logic clock,
     input  logic reset,
@@ -24,16 +26,16 @@ module kiln_vector_source #(
     input  logic [LANES*32-1:0] offsets,  // int32
     input  logic [LANES*32-1:0] scales,
     input  logic [LANES*32-1:0] biases,
-    input  logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*32-1:0] in_operands,
+    input  logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*NUMBER-1:0] in_operands,
     input  logic averages,
-    input  logic [31:0] factor,
-    input  logic [LANES*32-1:0] row_word,
-    input  logic [31:0] constant,
+    input  logic [NUMBER-1:0] factor,
+    input  logic [LANES*NUMBER-1:0] row_word,
+    input  logic [NUMBER-1:0] constant,
     output logic out_valid,
     output kiln_vector_pkg::word_tag_t out_tag,
-    output logic [LANES*32-1:0] out_value,
-    output logic [kiln_vector_pkg::SAVED*LANES*32-1:0] out_saved,
-    output logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*32-1:0] out_operands
+    output logic [LANES*NUMBER-1:0] out_value,
+    output logic [kiln_vector_pkg::SAVED*LANES*NUMBER-1:0] out_saved,
+    output logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*NUMBER-1:0] out_operands
 );
   localparam bit NARROW = VECTOR_FORMAT != kiln_named_formats_pkg::FP32;
   localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING = kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
@@ -42,7 +44,7 @@ module kiln_vector_source #(
   assign from_accumulator = in_valid && source == kiln_systolic_pkg::SOURCE_ACCUMULATOR;
   assign multiplies = from_accumulator || (in_valid && source == kiln_systolic_pkg::SOURCE_OPERAND0 && averages);
 
-  logic [LANES*32-1:0] value;
+  logic [LANES*NUMBER-1:0] value;
   for (genvar lane = 0; lane < LANES; lane++) begin : g_lane
     logic [31:0] number;  // of the accumulator, and its offset
     if (kiln_format_pkg::kind(ACCUMULATION_FORMAT) == kiln_format_pkg::KIND_INTEGER) begin : g_integer
@@ -65,8 +67,8 @@ module kiln_vector_source #(
     // In a narrow format the accumulator takes the multiplier of averages.
     logic [31:0] multiplicand, multiplier, product, bias, sum;
     always_comb begin
-      multiplicand = in_operands[lane*32+:32];
-      multiplier   = factor;
+      multiplicand = 32'(in_operands[lane*NUMBER+:NUMBER]) << (32 - NUMBER);
+      multiplier   = 32'(factor) << (32 - NUMBER);
       bias         = biases[lane*32+:32];
       product      = '0;
       sum          = '0;
@@ -80,23 +82,25 @@ module kiln_vector_source #(
       if (from_accumulator && !NARROW) sum = kiln_fp32_pkg::multiply_add(number, scales[lane*32+:32], bias);
       if (from_accumulator && NARROW) sum = kiln_fp32_pkg::round_to(kiln_fp32_pkg::add(product, bias), ROUNDING);
     end
+    wire unused_results = &{1'b0, product, sum};  // zeros below
     always_comb begin
-      value[lane*32+:32] = in_operands[lane*32+:32];
+      value[lane*NUMBER+:NUMBER] = in_operands[lane*NUMBER+:NUMBER];
       if (from_accumulator) begin
-        value[lane*32+:32] = sum;
+        value[lane*NUMBER+:NUMBER] = sum[31-:NUMBER];
       end else if (multiplies) begin
-        value[lane*32+:32] = product;
+        value[lane*NUMBER+:NUMBER] = product[31-:NUMBER];
       end else if (source == kiln_systolic_pkg::SOURCE_ROW_BUFFER) begin
-        value[lane*32+:32] = row_word[lane*32+:32];
+        value[lane*NUMBER+:NUMBER] = row_word[lane*NUMBER+:NUMBER];
       end else if (source == kiln_systolic_pkg::SOURCE_CONSTANT) begin
-        value[lane*32+:32] = constant;
+        value[lane*NUMBER+:NUMBER] = constant;
       end
     end
   end
 
   kiln_vector_registers #(
       .LANES(LANES),
-      .LATENCY(LATENCY)
+      .LATENCY(LATENCY),
+      .NUMBER(NUMBER)
   ) registers (
       .clock,
       .reset,

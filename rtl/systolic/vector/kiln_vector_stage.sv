@@ -4,7 +4,8 @@
 //              cycle. The result is found in one cycle, LATENCY - 1 registers follow for retiming.
 //   gating     registers of a word change only when there is a word, those of operands and saved values only when the word has them
 //   stage_write   takes the configuration of this stage (SCALAR: scalar stage STAGE); valid for words one cycle later
-//   numbers       values, operands, scalars and immediates are numbers of VECTOR_FORMAT, as fp32
+//   numbers       values, operands, scalars and immediates are numbers of VECTOR_FORMAT, as the upper NUMBER bits of fp32 numbers
+//                 (kiln_format_pkg::number_bits)
 // A word whose pass has STAGE stages or fewer is handed on.
 module kiln_vector_stage #(
     parameter int unsigned LANES = 4,
@@ -16,37 +17,39 @@ module kiln_vector_stage #(
     parameter bit HAS_FUNCTIONS = 1'b1,
     parameter bit HAS_DIVIDER = 1'b1,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
-    parameter kiln_spline_pkg::tables_t SPLINES =
+    parameter kiln_spline_pkg::tables_t SPLINES =  // the vector format's; formats not named here bring their own
         VECTOR_FORMAT == kiln_named_formats_pkg::BF16 ? kiln_spline_tables_pkg::BF16 :
-        VECTOR_FORMAT == kiln_named_formats_pkg::FP16 ? kiln_spline_tables_pkg::FP16 : kiln_spline_tables_pkg::FP32  // the vector format's; other formats bring their own
+        VECTOR_FORMAT == kiln_named_formats_pkg::FP16 ? kiln_spline_tables_pkg::FP16 : kiln_spline_tables_pkg::FP32,
+    localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT)  // derived, do not set
 ) (
     input  logic clock,
     input  logic reset,
     input  logic stage_write_valid,
     input  kiln_systolic_pkg::stage_write_t stage_write,
     input  logic advance,
-    input  logic [ROWS*kiln_vector_pkg::SCALARS*32-1:0] scalars,  // of row 0 lowest, of a row s0 lowest
+    input  logic [ROWS*kiln_vector_pkg::SCALARS*NUMBER-1:0] scalars,  // of row 0 lowest, of a row s0 lowest
     input  logic in_valid,
     input  kiln_vector_pkg::word_tag_t in_tag,
-    input  logic [LANES*32-1:0] in_value,
-    input  logic [kiln_vector_pkg::SAVED*LANES*32-1:0] in_saved,  // all lanes of x0 lowest
-    input  logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*32-1:0] in_operands,
+    input  logic [LANES*NUMBER-1:0] in_value,
+    input  logic [kiln_vector_pkg::SAVED*LANES*NUMBER-1:0] in_saved,  // all lanes of x0 lowest
+    input  logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*NUMBER-1:0] in_operands,
     output logic out_valid,
     output kiln_vector_pkg::word_tag_t out_tag,
-    output logic [LANES*32-1:0] out_value,
-    output logic [kiln_vector_pkg::SAVED*LANES*32-1:0] out_saved,
-    output logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*32-1:0] out_operands
+    output logic [LANES*NUMBER-1:0] out_value,
+    output logic [kiln_vector_pkg::SAVED*LANES*NUMBER-1:0] out_saved,
+    output logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*NUMBER-1:0] out_operands
 );
-  localparam int unsigned WORD = LANES * 32;
+  localparam int unsigned WORD = LANES * NUMBER;
   localparam int unsigned ENTRIES = SLOTS * kiln_systolic_pkg::MAX_PASSES;
   localparam int unsigned ENTRY_BITS = $clog2(ENTRIES);
-  localparam int unsigned SCALAR_BITS = kiln_vector_pkg::SCALARS * 32;
+  localparam int unsigned SCALAR_BITS = kiln_vector_pkg::SCALARS * NUMBER;
   localparam int unsigned STAGE_BITS = kiln_systolic_pkg::PAYLOAD_BITS;
   localparam int unsigned RESERVED = 32;  // bits at the end of a stage_t
+  localparam int unsigned CONFIGURATION_BITS = STAGE_BITS - RESERVED - 2 * (32 - NUMBER);
 
   // Configurations of this stage in all passes of all programs that may be about.
-  logic [STAGE_BITS-RESERVED-1:0] configurations[ENTRIES];
-  wire unused_reserved = &{1'b0, stage_write.value.reserved0};
+  logic [CONFIGURATION_BITS-1:0] configurations[ENTRIES];
+  wire unused_write = &{1'b0, stage_write.value};  // what is reserved, zeros of immediates
   always_ff @(posedge clock) begin
     if (stage_write_valid && stage_write.scalar == SCALAR && stage_write.stage == 4'(STAGE)) begin
       configurations[ENTRY_BITS'({stage_write.slot, stage_write.pass})] <= {
@@ -54,25 +57,25 @@ module kiln_vector_stage #(
         stage_write.value.a,
         stage_write.value.b,
         stage_write.value.kind,
-        stage_write.value.immediate_a,
-        stage_write.value.immediate_b
+        stage_write.value.immediate_a[31-:NUMBER],
+        stage_write.value.immediate_b[31-:NUMBER]
       };
     end
   end
 
   logic active;
-  kiln_systolic_pkg::stage_t stage;
+  logic [3:0] op, from_a, from_b, kind;
+  logic [NUMBER-1:0] immediate_a, immediate_b;
   logic [SCALAR_BITS-1:0] row_scalars;
   always_comb begin
     active      = in_valid && in_tag.stages > 4'(STAGE);
-    stage       = '0;
+    {op, from_a, from_b, kind, immediate_a, immediate_b} = '0;
     row_scalars = '0;
     if (active) begin
-      stage       = {configurations[ENTRY_BITS'({in_tag.slot, in_tag.pass})], RESERVED'(0)};
+      {op, from_a, from_b, kind, immediate_a, immediate_b} = configurations[ENTRY_BITS'({in_tag.slot, in_tag.pass})];
       row_scalars = scalars[32'(in_tag.row)*SCALAR_BITS+:SCALAR_BITS];
     end
   end
-  wire unused_stage = &{1'b0, stage.reserved0};
 
   // The result of every lane.
   logic [WORD-1:0] value;
@@ -84,20 +87,20 @@ module kiln_vector_stage #(
         .HAS_DIVIDER(HAS_DIVIDER)
     ) compute (
         .enable(active),
-        .op(stage.op),
-        .from_a(stage.a),
-        .from_b(stage.b),
-        .kind(stage.kind),
-        .immediate_a(stage.immediate_a),
-        .immediate_b(stage.immediate_b),
+        .op,
+        .from_a,
+        .from_b,
+        .kind,
+        .immediate_a,
+        .immediate_b,
         .scalars(row_scalars),
-        .value(in_value[lane*32+:32]),
-        .saved0(in_saved[lane*32+:32]),
-        .saved1(in_saved[WORD+lane*32+:32]),
-        .operand0(in_operands[lane*32+:32]),
-        .operand1(in_operands[WORD+lane*32+:32]),
-        .operand2(in_operands[2*WORD+lane*32+:32]),
-        .result(value[lane*32+:32])
+        .value(in_value[lane*NUMBER+:NUMBER]),
+        .saved0(in_saved[lane*NUMBER+:NUMBER]),
+        .saved1(in_saved[WORD+lane*NUMBER+:NUMBER]),
+        .operand0(in_operands[lane*NUMBER+:NUMBER]),
+        .operand1(in_operands[WORD+lane*NUMBER+:NUMBER]),
+        .operand2(in_operands[2*WORD+lane*NUMBER+:NUMBER]),
+        .result(value[lane*NUMBER+:NUMBER])
     );
   end
 
@@ -107,11 +110,11 @@ module kiln_vector_stage #(
   always_comb begin
     next_tag   = in_tag;
     next_saved = in_saved;
-    if (active && stage.op == kiln_systolic_pkg::STAGE_SAVE0) begin
+    if (active && op == kiln_systolic_pkg::STAGE_SAVE0) begin
       next_tag.saved[0]   = 1'b1;
       next_saved[0+:WORD] = in_value;
     end
-    if (active && stage.op == kiln_systolic_pkg::STAGE_SAVE1) begin
+    if (active && op == kiln_systolic_pkg::STAGE_SAVE1) begin
       next_tag.saved[1]      = 1'b1;
       next_saved[WORD+:WORD] = in_value;
     end
@@ -119,7 +122,8 @@ module kiln_vector_stage #(
 
   kiln_vector_registers #(
       .LANES(LANES),
-      .LATENCY(LATENCY)
+      .LATENCY(LATENCY),
+      .NUMBER(NUMBER)
   ) registers (
       .clock,
       .reset,

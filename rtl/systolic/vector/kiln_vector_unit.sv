@@ -37,7 +37,7 @@ module kiln_vector_unit #(
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
-    // Of all results, rounded to it; numbers of it travel as fp32. A signed float that fp32 holds, nearest even.
+    // Of all results, which are rounded to it: a signed float that fp32 holds, nearest even. Its numbers travel as the upper bits of fp32 numbers.
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
     parameter kiln_spline_pkg::tables_t VECTOR_SPLINES = kiln_spline_tables_pkg::FP32,  // of the vector format
     parameter int unsigned BLOCK_SIZE = 0,  // elements that share a scale; 0: no block scales
@@ -47,7 +47,7 @@ module kiln_vector_unit #(
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,
     localparam int unsigned INDEX_BITS = kiln_systolic_pkg::INDEX_BITS,
     localparam int unsigned COUNT_BITS = kiln_systolic_pkg::COUNT_BITS,
-    localparam int unsigned WORD = ARRAY_COLUMNS * 32,
+    localparam int unsigned WORD = ARRAY_COLUMNS * 32,  // of elements and parameters
     localparam int unsigned BYTES_BITS = $clog2(ARRAY_COLUMNS * 4 + 1),
     localparam int unsigned ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT),
     localparam int unsigned ACCUMULATION_ADDRESS_BITS = ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1,
@@ -127,6 +127,8 @@ module kiln_vector_unit #(
   localparam logic [1:0] INPUT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(INPUT_FORMAT));
   localparam logic [1:0] WEIGHT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(WEIGHT_FORMAT));
   localparam logic [1:0] VECTOR_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(VECTOR_FORMAT));
+  localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT);  // of fp32 numbers the upper bits
+  localparam int unsigned NUMBERS = LANES * NUMBER;
   localparam bit NARROW = VECTOR_FORMAT != kiln_named_formats_pkg::FP32;
   localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING = kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
   localparam int unsigned ROWS = VECTOR_ROWS_IN_FLIGHT;
@@ -141,21 +143,6 @@ module kiln_vector_unit #(
 
   logic instruction_end;
   assign command_ready = instruction_end;
-
-  // What an instruction says in fp32, as numbers of the vector format: once for all lanes.
-  kiln_systolic_pkg::stage_write_t rounded_write;
-  logic [31:0] window_factor, least;
-  always_comb begin
-    rounded_write = stage_write;
-    window_factor = command.window.factor;
-    least         = kiln_vector_pkg::FP32_MINUS_INFINITY;
-    if (NARROW) begin
-      rounded_write.value.immediate_a = kiln_fp32_pkg::round_to(stage_write.value.immediate_a, ROUNDING);
-      rounded_write.value.immediate_b = kiln_fp32_pkg::round_to(stage_write.value.immediate_b, ROUNDING);
-      window_factor = kiln_fp32_pkg::round_to(command.window.factor, ROUNDING);
-      least = kiln_fp32_pkg::round_to(kiln_vector_pkg::FP32_MINUS_INFINITY, ROUNDING);
-    end
-  end
 
   logic drain;
   logic [3:0] longest;  // stages of the longest pass; passes that an instruction has not are 0
@@ -369,6 +356,24 @@ module kiln_vector_unit #(
 
   wire unused_pass = &{1'b0, pass};  // the gap, what it reserves
 
+  // ---- What an instruction says in fp32, as numbers of the vector format: once for all lanes.
+  kiln_systolic_pkg::stage_write_t rounded_write;
+  logic [31:0] window_factor, constant, least;
+  wire unused_numbers = &{1'b0, window_factor, constant, least};  // zeros below
+  always_comb begin
+    rounded_write = stage_write;
+    window_factor = command.window.factor;
+    constant      = pass.value;
+    least         = kiln_vector_pkg::FP32_MINUS_INFINITY;
+    if (NARROW) begin
+      rounded_write.value.immediate_a = kiln_fp32_pkg::round_to(stage_write.value.immediate_a, ROUNDING);
+      rounded_write.value.immediate_b = kiln_fp32_pkg::round_to(stage_write.value.immediate_b, ROUNDING);
+      window_factor = kiln_fp32_pkg::round_to(command.window.factor, ROUNDING);
+      constant = kiln_fp32_pkg::round_to(pass.value, ROUNDING);
+      least = kiln_fp32_pkg::round_to(kiln_vector_pkg::FP32_MINUS_INFINITY, ROUNDING);
+    end
+  end
+
   // ---- Ends of blocks and instructions. The sequencer has gone on when a block's last word has had its time.
   logic last_block, last_block_now, releases, releases_now;
   assign last_block_now = slot_end && listed_word.last_of_block ? listed_last_of_instruction : last_block;
@@ -426,12 +431,12 @@ module kiln_vector_unit #(
   logic raw_valid, raw_averages, raw_kept, raw_window, raw_sums, raw_divides;
   kiln_vector_pkg::word_tag_t raw_tag;
   logic [1:0] raw_source;
-  logic [31:0] raw_constant, raw_window_factor;
+  logic [NUMBER-1:0] raw_constant, raw_window_factor;
   logic [kiln_vector_pkg::PLACE_BITS-1:0] raw_place;
   logic [LANES*ACCUMULATION_BITS-1:0] kept_accumulators;
-  logic [WORD-1:0] row_word;
-  logic [OPERANDS*WORD-1:0] operands;
-  logic [31:0] operand_factor;
+  logic [NUMBERS-1:0] row_word;
+  logic [OPERANDS*NUMBERS-1:0] operands;
+  logic [NUMBER-1:0] operand_factor;
   logic operand_empty;
 
   assign accumulation_enable  = issue && drain;
@@ -455,13 +460,13 @@ module kiln_vector_unit #(
       raw_tag.operands  <= pass.reads;
       raw_tag.saved     <= '0;
       raw_source        <= pass.source;
-      raw_constant      <= NARROW ? kiln_fp32_pkg::round_to(pass.value, ROUNDING) : pass.value;
+      raw_constant      <= constant[31-:NUMBER];
       raw_place         <= issue_place;
       raw_averages      <= command.header.window && command.window.average && issued.pass == '0;
       raw_window        <= command.header.window;
       raw_sums          <= command.window.combine == kiln_systolic_pkg::COMBINE_SUM;
       raw_divides       <= command.window.divide_by_valid;
-      raw_window_factor <= window_factor;
+      raw_window_factor <= window_factor[31-:NUMBER];
     end
   end
 
@@ -497,23 +502,25 @@ module kiln_vector_unit #(
 
   // A window without a place in the image leaves what joins begin with.
   logic source_empty;
-  logic [31:0] source_factor;
-  logic [OPERANDS*WORD-1:0] source_operands;
+  logic [NUMBER-1:0] source_factor, neutral, one;
+  logic [OPERANDS*NUMBERS-1:0] source_operands;
   assign source_empty  = raw_window && operand_empty;
-  assign source_factor = !source_empty ? operand_factor : raw_divides ? kiln_vector_pkg::FP32_ONE : raw_window_factor;
+  assign one           = NUMBER'(kiln_vector_pkg::FP32_ONE >> (32 - NUMBER));
+  assign neutral       = raw_sums ? '0 : least[31-:NUMBER];
+  assign source_factor = !source_empty ? operand_factor : raw_divides ? one : raw_window_factor;
   assign source_operands = {
-    operands[OPERANDS*WORD-1:WORD],
-    source_empty ? {LANES{raw_sums ? 32'd0 : least}} : operands[0+:WORD]
+    operands[OPERANDS*NUMBERS-1:NUMBERS],
+    source_empty ? {LANES{neutral}} : operands[0+:NUMBERS]
   };
 
   // ---- The lanes: source and stages. Link i stands behind i stages.
-  logic [ROWS*kiln_vector_pkg::SCALARS*32-1:0] scalars;
+  logic [ROWS*kiln_vector_pkg::SCALARS*NUMBER-1:0] scalars;
   localparam int unsigned TAG = kiln_vector_pkg::WORD_TAG_BITS;
   logic [VECTOR_STAGES:0] link_valids, exits, leaves;
   logic [(VECTOR_STAGES+1)*TAG-1:0] link_tags;
-  logic [(VECTOR_STAGES+1)*WORD-1:0] link_values;
-  logic [(VECTOR_STAGES+1)*SAVED*WORD-1:0] link_saved;
-  logic [(VECTOR_STAGES+1)*OPERANDS*WORD-1:0] link_operands;
+  logic [(VECTOR_STAGES+1)*NUMBERS-1:0] link_values;
+  logic [(VECTOR_STAGES+1)*SAVED*NUMBERS-1:0] link_saved;
+  logic [(VECTOR_STAGES+1)*OPERANDS*NUMBERS-1:0] link_operands;
   kiln_vector_source #(
       .LANES(LANES),
       .LATENCY(LATENCY),
@@ -537,9 +544,9 @@ module kiln_vector_unit #(
       .constant(raw_constant),
       .out_valid(link_valids[0]),
       .out_tag(link_tags[0+:TAG]),
-      .out_value(link_values[0+:WORD]),
-      .out_saved(link_saved[0+:SAVED*WORD]),
-      .out_operands(link_operands[0+:OPERANDS*WORD])
+      .out_value(link_values[0+:NUMBERS]),
+      .out_saved(link_saved[0+:SAVED*NUMBERS]),
+      .out_operands(link_operands[0+:OPERANDS*NUMBERS])
   );
   for (genvar i = 1; i <= VECTOR_STAGES; i++) begin : g_stage
     kiln_vector_stage #(
@@ -561,14 +568,14 @@ module kiln_vector_unit #(
         .scalars,
         .in_valid(link_valids[i-1] && !exits[i-1]),
         .in_tag(link_tags[(i-1)*TAG+:TAG]),
-        .in_value(link_values[(i-1)*WORD+:WORD]),
-        .in_saved(link_saved[(i-1)*SAVED*WORD+:SAVED*WORD]),
-        .in_operands(link_operands[(i-1)*OPERANDS*WORD+:OPERANDS*WORD]),
+        .in_value(link_values[(i-1)*NUMBERS+:NUMBERS]),
+        .in_saved(link_saved[(i-1)*SAVED*NUMBERS+:SAVED*NUMBERS]),
+        .in_operands(link_operands[(i-1)*OPERANDS*NUMBERS+:OPERANDS*NUMBERS]),
         .out_valid(link_valids[i]),
         .out_tag(link_tags[i*TAG+:TAG]),
-        .out_value(link_values[i*WORD+:WORD]),
-        .out_saved(link_saved[i*SAVED*WORD+:SAVED*WORD]),
-        .out_operands(link_operands[i*OPERANDS*WORD+:OPERANDS*WORD])
+        .out_value(link_values[i*NUMBERS+:NUMBERS]),
+        .out_saved(link_saved[i*SAVED*NUMBERS+:SAVED*NUMBERS]),
+        .out_operands(link_operands[i*OPERANDS*NUMBERS+:OPERANDS*NUMBERS])
     );
   end
   wire unused_link = &{1'b0, link_saved, link_operands};  // those of the last stage
@@ -581,7 +588,7 @@ module kiln_vector_unit #(
   end
   logic exit_valid;
   kiln_vector_pkg::word_tag_t exit_tag;
-  logic [WORD-1:0] exit_value;
+  logic [NUMBERS-1:0] exit_value;
   always_comb begin
     exit_valid = leaves != '0;
     exit_tag   = '0;
@@ -589,7 +596,7 @@ module kiln_vector_unit #(
     for (int i = 0; i <= VECTOR_STAGES; i++) begin
       if (leaves[i]) begin
         exit_tag   = link_tags[i*TAG+:TAG];
-        exit_value = link_values[i*WORD+:WORD];
+        exit_value = link_values[i*NUMBERS+:NUMBERS];
       end
     end
   end
@@ -631,7 +638,7 @@ module kiln_vector_unit #(
 
   // Back on chip: the row buffer and the scalars.
   kiln_ram_1w #(
-      .WIDTH(WORD),
+      .WIDTH(NUMBERS),
       .WORDS(VECTOR_ROW_BUFFER_WORDS)
   ) row_buffer (
       .clock,
@@ -681,7 +688,8 @@ module kiln_vector_unit #(
   // of its output (kiln_vector_issue).
   kiln_vector_pkg::target_t leaving_target, final_target;
   logic gathered, leaves_now;  // a word of a block comes out, a word leaves
-  logic [WORD-1:0] gathered_value, gathered_inverse, leaving_value, leaving_elements;
+  logic [NUMBERS-1:0] gathered_value, leaving_value;
+  logic [WORD-1:0] gathered_inverse, leaving_elements;
   logic [COUNT_LANE_BITS-1:0] gathered_lanes, leaving_lanes;
   logic [ADDRESS_BITS-1:0] gathered_address, leaving_address;
   logic [SLOT_INDEX_BITS-1:0] gathered_slot, leaving_slot;
@@ -703,7 +711,7 @@ module kiln_vector_unit #(
         .enable(leaves_now),
         .in_block(gathered),
         .element(leaving_target.element),
-        .value(leaving_value[lane*32+:32]),
+        .value(32'(leaving_value[lane*NUMBER+:NUMBER]) << (32 - NUMBER)),
         .inverse_scale(gathered ? gathered_inverse[lane*32+:32] : leaving_target.inverse_scale),
         .zero_point(leaving_target.zero_point),
         .low(leaving_target.low),
@@ -813,6 +821,7 @@ module kiln_vector_unit #(
         .LANES(LANES),
         .LATENCY(LATENCY),
         .BLOCK_SIZE(BLOCK_SIZE),
+        .NUMBER(NUMBER),
         .ELEMENT_FORMAT(INPUT_FORMAT),
         .SCALE_FORMAT(SCALE_FORMAT),
         .OUTPUT_PORT_BYTES(OUTPUT_PORT_BYTES),

@@ -67,15 +67,32 @@ float ArgumentOf(const Word& word, const std::vector<float>& scalars, Argument a
 
 bool Same(float a, float b) { return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) || (a != a && b != b); }
 
-template <typename T>
-std::vector<uint8_t> BytesOf(const T& values, size_t bytes) {
-  std::vector<uint8_t> result(bytes);
-  std::memcpy(result.data(), &values, bytes);
-  return result;
+// Numbers side by side as the stage has them, the first lowest: of each the upper `bits` bits of fp32.
+template <typename Signal>
+void SetNumbers(Signal& signal, const float* values, size_t count, int bits) {
+  BitString string;
+  for (size_t i = count; i-- > 0;) {
+    string.Append(bits, std::bit_cast<uint32_t>(values[i]) >> (32 - bits));
+  }
+  SetBytes(signal, string.Bytes());
+}
+template <typename Signal>
+void GetNumbers(const Signal& signal, float* values, size_t count, int bits) {
+  std::vector<uint8_t> bytes(sizeof signal);
+  std::memcpy(bytes.data(), &signal, sizeof signal);
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t number = 0;
+    for (size_t j = 0; j < static_cast<size_t>(bits); ++j) {
+      const size_t place = i * static_cast<size_t>(bits) + j;
+      number |= static_cast<uint32_t>(bytes[place / 8] >> place % 8 & 1) << (32 - static_cast<size_t>(bits) + j);
+    }
+    values[i] = std::bit_cast<float>(number);
+  }
 }
 
+// `bits`: kiln_format_pkg::number_bits of the format.
 template <typename Model>
-void FollowsApplyStage(const char* vector_format) {
+void FollowsApplyStage(const char* vector_format, int bits) {
   systolic::Config config;
   config.vector_format = *FindFormat(vector_format);
   const Numbers numbers(config);
@@ -87,7 +104,7 @@ void FollowsApplyStage(const char* vector_format) {
   stage->in_valid = 0;
   stage->stage_write_valid = 0;
   stage.Reset();
-  std::memcpy(&stage->scalars, scalars.data(), 4 * scalars.size());
+  SetNumbers(stage->scalars, scalars.data(), scalars.size(), bits);
   std::vector<Stage> programs(kSlots * kPasses);
   std::deque<std::pair<Word, Word>> expected;  // what went in, and what must come out, oldest first
   int compared = 0;
@@ -133,9 +150,9 @@ void FollowsApplyStage(const char* vector_format) {
     tag.Append(8, static_cast<uint64_t>(word.row));
     tag.Append(5, 31);
     SetBytes(stage->in_tag, tag.Bytes());
-    SetBytes(stage->in_value, BytesOf(word.value, sizeof word.value));
-    SetBytes(stage->in_saved, BytesOf(word.saved, sizeof word.saved));
-    SetBytes(stage->in_operands, BytesOf(word.operands, sizeof word.operands));
+    SetNumbers(stage->in_value, word.value, kLanes, bits);
+    SetNumbers(stage->in_saved, &word.saved[0][0], 2 * kLanes, bits);
+    SetNumbers(stage->in_operands, &word.operands[0][0], 3 * kLanes, bits);
     stage->in_valid = offers;
     stage->advance = cycle % 200 >= 180 || random.Below(4) != 0;
     stage.Settle();
@@ -143,9 +160,9 @@ void FollowsApplyStage(const char* vector_format) {
       ASSERT_FALSE(expected.empty());
       const auto& [in, out] = expected.front();
       Word got;
-      std::memcpy(got.value, &stage->out_value, sizeof got.value);
-      std::memcpy(got.saved, &stage->out_saved, sizeof got.saved);
-      std::memcpy(got.operands, &stage->out_operands, sizeof got.operands);
+      GetNumbers(stage->out_value, got.value, kLanes, bits);
+      GetNumbers(stage->out_saved, &got.saved[0][0], 2 * kLanes, bits);
+      GetNumbers(stage->out_operands, &got.operands[0][0], 3 * kLanes, bits);
       const Stage& s = programs[static_cast<size_t>(in.slot * kPasses + in.pass)];
       for (int lane = 0; lane < kLanes; ++lane) {
         ASSERT_TRUE(Same(got.value[lane], out.value[lane]))
@@ -177,11 +194,11 @@ void FollowsApplyStage(const char* vector_format) {
   EXPECT_GT(compared, 20000);
 }
 
-TEST(VectorStage, FollowsApplyStage) { FollowsApplyStage<Vvector_stage>("fp32"); }
-TEST(VectorStage, FollowsApplyStageInBf16) { FollowsApplyStage<Vvector_stage_bf16>("bf16"); }
-TEST(VectorStage, FollowsApplyStageInFp16) { FollowsApplyStage<Vvector_stage_fp16>("fp16"); }
+TEST(VectorStage, FollowsApplyStage) { FollowsApplyStage<Vvector_stage>("fp32", 32); }
+TEST(VectorStage, FollowsApplyStageInBf16) { FollowsApplyStage<Vvector_stage_bf16>("bf16", 16); }
+TEST(VectorStage, FollowsApplyStageInFp16) { FollowsApplyStage<Vvector_stage_fp16>("fp16", 19); }
 // As Yosys reads it.
-TEST(VectorStage, FollowsApplyStageAsNetlist) { FollowsApplyStage<Vvector_stage_bf16_netlist>("bf16"); }
+TEST(VectorStage, FollowsApplyStageAsNetlist) { FollowsApplyStage<Vvector_stage_bf16_netlist>("bf16", 16); }
 
 }  // namespace
 }  // namespace kiln::rtl
