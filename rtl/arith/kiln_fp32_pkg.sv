@@ -148,6 +148,7 @@ package kiln_fp32_pkg;
     logic negative, subtract, product_infinite;
     logic [47:0] product;
     logic [127:0] term, addend, sum;
+    logic [63:0] magnitude;
     logic signed [EXPONENT_BITS-1:0] product_unit, distance, unit;
     logic [23:0] kept, dropped;
     logic [5:0] zeros;
@@ -196,15 +197,15 @@ package kiln_fp32_pkg;
         sum      = addend - term;
         negative = !negative;
       end
-      if (sum == '0) begin
-        multiply_add = '0;
-      end else if (sum[127:64] == '0) begin
-        multiply_add = round(negative, sum[63:0], unit);
-      end else begin
-        zeros = leading_zeros(sum[127:64]);
-        sum   = sum << zeros;
-        multiply_add = round(negative, {sum[127:65], sum[64:0] != '0}, unit + 12'sd64 - signed'({6'd0, zeros}));
+      // One rounder for both: of a long sum the upper half is rounded, and what lies lower counts by being there.
+      magnitude = sum[63:0];
+      if (sum[127:64] != '0) begin
+        zeros     = leading_zeros(sum[127:64]);
+        sum       = sum << zeros;
+        magnitude = {sum[127:65], sum[64:0] != '0};
+        unit      = unit + 12'sd64 - signed'({6'd0, zeros});
       end
+      multiply_add = magnitude == '0 ? '0 : round(negative, magnitude, unit);
     end
   endfunction
 

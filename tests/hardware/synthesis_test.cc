@@ -211,6 +211,42 @@ TEST_F(Tools, CombinationalDesignsAreTimedFromPortToPort) {
   EXPECT_LT(result->timing->slack_ns, 10);
 }
 
+// A large multiplier that stands three times is mapped once, alone, and counted three times.
+TEST_F(Tools, LargeLogicThatStandsOftenKeepsItsBoundary) {
+  const DesignSources sources = Design(R"(
+module product (input logic [59:0] a, b, output logic [119:0] c);
+  assign c = a * b;
+endmodule
+module increment (input logic [59:0] a, output logic [59:0] b);
+  assign b = a + 1;
+endmodule
+module top (input logic clock, input logic [59:0] a, b, output logic [119:0] x, y, z);
+  logic [59:0] next;
+  logic [119:0] ab, bn, an;
+  increment add (.a(b), .b(next));
+  product p (.a, .b, .c(ab)), q (.a(b), .b(next), .c(bn)), r (.a, .b(next), .c(an));
+  always_ff @(posedge clock) {x, y, z} <= {ab, bn, an};
+endmodule
+)");
+  SynthesisOptions options;
+  options.timing = false;
+  const auto whole = Synthesise(sources, options, work_.path());
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  ASSERT_EQ(whole->design.parts.size(), 1u);  // increment is part of the top
+  const SynthesisedUnit& products = whole->design.parts[0];
+  EXPECT_EQ(products.name, "product");
+  EXPECT_EQ(products.instances, 3);
+  EXPECT_EQ(whole->design.own.flip_flops, 3 * 120);
+  EXPECT_DOUBLE_EQ(whole->design.resources.area, whole->design.own.area + products.resources.area);
+  EXPECT_EQ(whole->design.resources.cells, whole->design.own.cells + products.resources.cells);
+
+  DesignSources alone = sources;
+  alone.top = "product";
+  const auto one = Synthesise(alone, options, work_.path());
+  ASSERT_TRUE(one.ok()) << one.status();
+  EXPECT_NEAR(products.resources.area / 3, one->design.resources.area, 0.08 * one->design.resources.area);
+}
+
 TEST_F(Tools, FpgasCountTheirOwnCells) {
   SynthesisOptions options;
   options.fpga = "xc7";

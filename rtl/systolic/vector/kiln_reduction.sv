@@ -146,7 +146,6 @@ module kiln_reduction #(
     kiln_vector_stage #(
         .LANES(1),
         .LATENCY(LATENCY),
-        .STAGE(i - 1),
         .SCALAR(1'b1),
         .SLOTS(SLOTS),
         .ROWS(ROWS),
@@ -157,6 +156,7 @@ module kiln_reduction #(
     ) compute (
         .clock,
         .reset,
+        .place(4'(i - 1)),
         .stage_write_valid,
         .stage_write,
         .advance,

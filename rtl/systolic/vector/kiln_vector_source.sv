@@ -37,63 +37,33 @@ module kiln_vector_source #(
     output logic [kiln_vector_pkg::SAVED*LANES*NUMBER-1:0] out_saved,
     output logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*NUMBER-1:0] out_operands
 );
-  localparam bit NARROW = VECTOR_FORMAT != kiln_named_formats_pkg::FP32;
-  localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING = kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
-
   logic from_accumulator, multiplies;
   assign from_accumulator = in_valid && source == kiln_systolic_pkg::SOURCE_ACCUMULATOR;
   assign multiplies = from_accumulator || (in_valid && source == kiln_systolic_pkg::SOURCE_OPERAND0 && averages);
 
   logic [LANES*NUMBER-1:0] value;
   for (genvar lane = 0; lane < LANES; lane++) begin : g_lane
-    logic [31:0] number;  // of the accumulator, and its offset
-    if (kiln_format_pkg::kind(ACCUMULATION_FORMAT) == kiln_format_pkg::KIND_INTEGER) begin : g_integer
-      logic [31:0] accumulator, sum;
-      assign accumulator = 32'(signed'(accumulators[lane*ACCUMULATION_BITS+:ACCUMULATION_BITS]));
-      assign sum = accumulator + offsets[lane*32+:32];
-      always_comb begin
-        number = '0;
-        if (from_accumulator) number = kiln_fp32_pkg::from_int32(sum);
-      end
-    end else begin : g_real
-      wire unused_offset = &{1'b0, offsets[lane*32+:32]};
-      kiln_decode_to_fp32 #(
-          .FORMAT(ACCUMULATION_FORMAT)
-      ) decode (
-          .code (accumulators[lane*ACCUMULATION_BITS+:ACCUMULATION_BITS]),
-          .value(number)
-      );
-    end
-    // In a narrow format the accumulator takes the multiplier of averages.
-    logic [31:0] multiplicand, multiplier, product, bias, sum;
-    always_comb begin
-      multiplicand = 32'(in_operands[lane*NUMBER+:NUMBER]) << (32 - NUMBER);
-      multiplier   = 32'(factor) << (32 - NUMBER);
-      bias         = biases[lane*32+:32];
-      product      = '0;
-      sum          = '0;
-      if (from_accumulator && NARROW) begin
-        multiplicand = kiln_fp32_pkg::round_to(number, ROUNDING);
-        multiplier   = kiln_fp32_pkg::round_to(scales[lane*32+:32], ROUNDING);
-        bias         = kiln_fp32_pkg::round_to(bias, ROUNDING);
-      end
-      if (multiplies && (NARROW || !from_accumulator)) product = kiln_fp32_pkg::multiply(multiplicand, multiplier);
-      if (multiplies && NARROW) product = kiln_fp32_pkg::round_to(product, ROUNDING);
-      if (from_accumulator && !NARROW) sum = kiln_fp32_pkg::multiply_add(number, scales[lane*32+:32], bias);
-      if (from_accumulator && NARROW) sum = kiln_fp32_pkg::round_to(kiln_fp32_pkg::add(product, bias), ROUNDING);
-    end
-    wire unused_results = &{1'b0, product, sum};  // zeros below
+    logic [31:0] scaled;
+    kiln_source_lane #(
+        .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT),
+        .VECTOR_FORMAT(VECTOR_FORMAT)
+    ) begin_value (
+        .enable(multiplies),
+        .from_accumulator,
+        .accumulator(accumulators[lane*ACCUMULATION_BITS+:ACCUMULATION_BITS]),
+        .offset(offsets[lane*32+:32]),
+        .scale(scales[lane*32+:32]),
+        .bias(biases[lane*32+:32]),
+        .operand(32'(in_operands[lane*NUMBER+:NUMBER]) << (32 - NUMBER)),
+        .factor(32'(factor) << (32 - NUMBER)),
+        .result(scaled)
+    );
+    wire unused_scaled = &{1'b0, scaled};  // zeros below
     always_comb begin
       value[lane*NUMBER+:NUMBER] = in_operands[lane*NUMBER+:NUMBER];
-      if (from_accumulator) begin
-        value[lane*NUMBER+:NUMBER] = sum[31-:NUMBER];
-      end else if (multiplies) begin
-        value[lane*NUMBER+:NUMBER] = product[31-:NUMBER];
-      end else if (source == kiln_systolic_pkg::SOURCE_ROW_BUFFER) begin
-        value[lane*NUMBER+:NUMBER] = row_word[lane*NUMBER+:NUMBER];
-      end else if (source == kiln_systolic_pkg::SOURCE_CONSTANT) begin
-        value[lane*NUMBER+:NUMBER] = constant;
-      end
+      if (multiplies) value[lane*NUMBER+:NUMBER] = scaled[31-:NUMBER];
+      else if (source == kiln_systolic_pkg::SOURCE_ROW_BUFFER) value[lane*NUMBER+:NUMBER] = row_word[lane*NUMBER+:NUMBER];
+      else if (source == kiln_systolic_pkg::SOURCE_CONSTANT) value[lane*NUMBER+:NUMBER] = constant;
     end
   end
 

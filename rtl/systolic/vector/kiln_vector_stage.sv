@@ -3,14 +3,14 @@
 //   time       a word that stands at the inputs in a cycle with `advance` stands at the outputs LATENCY such cycles later; one word a
 //              cycle. The result is found in one cycle, LATENCY - 1 registers follow for retiming.
 //   gating     registers of a word change only when there is a word, those of operands and saved values only when the word has them
-//   stage_write   takes the configuration of this stage (SCALAR: scalar stage STAGE); valid for words one cycle later
+//   place         number of the stage, from 0; a constant, and no parameter, so that all stages are one module
+//   stage_write   takes the configuration of this stage (SCALAR: of scalar stage `place`); valid for words one cycle later
 //   numbers       values, operands, scalars and immediates are numbers of VECTOR_FORMAT, as the upper NUMBER bits of fp32 numbers
 //                 (kiln_format_pkg::number_bits)
-// A word whose pass has STAGE stages or fewer is handed on.
+// A word whose pass has `place` stages or fewer is handed on.
 module kiln_vector_stage #(
     parameter int unsigned LANES = 4,
     parameter int unsigned LATENCY = 1,  // cycles, at least 1
-    parameter int unsigned STAGE = 0,
     parameter bit SCALAR = 1'b0,
     parameter int unsigned SLOTS = 7,  // programs
     parameter int unsigned ROWS = 8,  // rows in flight
@@ -24,6 +24,7 @@ module kiln_vector_stage #(
 ) (
     input  logic clock,
     input  logic reset,
+    input  logic [3:0] place,
     input  logic stage_write_valid,
     input  kiln_systolic_pkg::stage_write_t stage_write,
     input  logic advance,
@@ -51,7 +52,7 @@ module kiln_vector_stage #(
   logic [CONFIGURATION_BITS-1:0] configurations[ENTRIES];
   wire unused_write = &{1'b0, stage_write.value};  // what is reserved, zeros of immediates
   always_ff @(posedge clock) begin
-    if (stage_write_valid && stage_write.scalar == SCALAR && stage_write.stage == 4'(STAGE)) begin
+    if (stage_write_valid && stage_write.scalar == SCALAR && stage_write.stage == place) begin
       configurations[ENTRY_BITS'({stage_write.slot, stage_write.pass})] <= {
         stage_write.value.op,
         stage_write.value.a,
@@ -68,7 +69,7 @@ module kiln_vector_stage #(
   logic [NUMBER-1:0] immediate_a, immediate_b;
   logic [SCALAR_BITS-1:0] row_scalars;
   always_comb begin
-    active      = in_valid && in_tag.stages > 4'(STAGE);
+    active      = in_valid && in_tag.stages > place;
     {op, from_a, from_b, kind, immediate_a, immediate_b} = '0;
     row_scalars = '0;
     if (active) begin

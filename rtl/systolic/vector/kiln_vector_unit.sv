@@ -42,8 +42,8 @@ module kiln_vector_unit #(
     parameter kiln_spline_pkg::tables_t VECTOR_SPLINES = kiln_spline_tables_pkg::FP32,  // of the vector format
     parameter int unsigned BLOCK_SIZE = 0,  // elements that share a scale; 0: no block scales
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
-    parameter logic [VECTOR_STAGES-1:0] VECTOR_FUNCTION_STAGES = '1,  // stages with nonlinear functions and reciprocals,
-    parameter logic [VECTOR_STAGES-1:0] VECTOR_DIVIDE_STAGES = '1,  // with a divider
+    parameter logic [VECTOR_STAGES-1:0] VECTOR_FUNCTION_STAGES = {VECTOR_STAGES{1'b1}},  // with functions and reciprocals,
+    parameter logic [VECTOR_STAGES-1:0] VECTOR_DIVIDE_STAGES = {VECTOR_STAGES{1'b1}},  // with a divider
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,
     localparam int unsigned INDEX_BITS = kiln_systolic_pkg::INDEX_BITS,
     localparam int unsigned COUNT_BITS = kiln_systolic_pkg::COUNT_BITS,
@@ -552,7 +552,6 @@ module kiln_vector_unit #(
     kiln_vector_stage #(
         .LANES(LANES),
         .LATENCY(LATENCY),
-        .STAGE(i - 1),
         .SLOTS(SLOTS),
         .ROWS(ROWS),
         .HAS_FUNCTIONS(VECTOR_FUNCTION_STAGES[i-1]),
@@ -562,6 +561,7 @@ module kiln_vector_unit #(
     ) compute (
         .clock,
         .reset,
+        .place(4'(i - 1)),
         .stage_write_valid,
         .stage_write(rounded_write),
         .advance,

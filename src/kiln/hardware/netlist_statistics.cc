@@ -27,15 +27,6 @@ std::string JsonLines(const std::string& text) {
   return json;
 }
 
-// Yosys' cells that keep something: $dff and its kin, latches, memories; and their gates.
-bool KeepsState(const std::string& cell) {
-  if (!cell.starts_with('$')) return false;
-  for (const char* part : {"dff", "DFF", "latch", "LATCH", "$mem", "$sr", "$_SR", "$ff", "$_FF"}) {
-    if (cell.find(part) != std::string::npos) return true;
-  }
-  return false;
-}
-
 // Groups of modules of one name: which ones, and how many of each.
 using Group = std::map<std::string, int64_t>;
 
@@ -126,6 +117,14 @@ std::string SourceName(const std::string& module) {
   const size_t begin = module.find('\\');
   if (begin == std::string::npos) return module;
   return module.substr(begin + 1, module.find('\\', begin + 1) - begin - 1);
+}
+
+bool KeepsState(const std::string& cell) {
+  if (!cell.starts_with('$')) return false;
+  for (const char* part : {"dff", "DFF", "latch", "LATCH", "$mem", "$sr", "$_SR", "$ff", "$_FF"}) {
+    if (cell.find(part) != std::string::npos) return true;
+  }
+  return false;
 }
 
 std::vector<std::string> SequentialModules(const NetlistStatistics& statistics) {

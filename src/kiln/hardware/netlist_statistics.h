@@ -26,7 +26,10 @@ StatusOr<NetlistStatistics> ParseStatistics(const std::string& text);
 // The module's name in its source: $paramod$<hash>\kiln_fifo and $paramod\kiln_fifo\WIDTH=... are kiln_fifo.
 std::string SourceName(const std::string& module);
 
-// Modules with registers, latches or memories in them or below. Others are combinational.
+// Yosys' cells that keep something: $dff and its kin, latches, memories; and their gates.
+bool KeepsState(const std::string& cell);
+
+// Modules with registers, latches or memories (tables, too) in them or below. Others are combinational.
 std::vector<std::string> SequentialModules(const NetlistStatistics& statistics);
 
 // What a cell counts for.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "fmt/format.h"
+#include "kiln/hardware/synthesis_boundaries.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
 
@@ -90,8 +91,9 @@ class Run {
     }
     script += "hierarchy -check";
     for (const fs::path& folder : sources_.folders) script += fmt::format(" -libdir {}", folder.string());
-    script += fmt::format(" -top {0}\nrename -top {0}\nproc\nopt_clean\ntee -q -o {1} stat -json\nwrite_rtlil {2}\n",
-                          sources_.top, Path("elaborated.json"), Path("elaborated.il"));
+    script +=
+        fmt::format(" -top {0}\nrename -top {0}\nproc\nopt_clean\ntee -q -o {1} stat -width -json\nwrite_rtlil {2}\n",
+                    sources_.top, Path("elaborated.json"), Path("elaborated.il"));
     KILN_RETURN_IF_ERROR(Yosys("elaborate", script));
     KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(Path("elaborated.json")));
     KILN_ASSIGN_OR_RETURN(elaborated_, ParseStatistics(text));
@@ -102,25 +104,54 @@ class Run {
     return OkStatus();
   }
 
+  // Every module that keeps its boundary on its own, to the cells' netlist.
   Status Map() {
-    std::vector<std::string> kept = SequentialModules(elaborated_);
-    std::erase_if(kept, [this](const std::string& module) { return memories_.contains(module); });
+    Boundaries boundaries = FindBoundaries(elaborated_, sources_.top);
+    for (auto* modules : {&boundaries.kept, &boundaries.large}) {
+      std::erase_if(*modules, [this](const std::string& module) { return memories_.contains(module); });
+    }
     std::string script = fmt::format("read_rtlil {}\n", Path("elaborated.il"));
     for (const std::string& module : memories_) script += fmt::format("blackbox {}\n", module);
-    for (const std::string& module : kept) script += fmt::format("setattr -mod -set keep_hierarchy 1 {}\n", module);
-    if (for_cells()) {
-      script +=
-          fmt::format("synth -flatten -top {0}\ndfflibmap -liberty {1}\nabc -liberty {1} -constr {2} -D {3}\n",
-                      sources_.top, Path("cells.lib"), Path("ports.constr"), static_cast<int64_t>(period_ns() * 1e3));
-    } else {
-      script += fmt::format("synth_xilinx -family {} -flatten -top {}\n", options_.fpga, sources_.top);
+    for (const std::string& module : boundaries.kept) {
+      script += fmt::format("setattr -mod -set keep_hierarchy 1 {}\n", module);
     }
+    script += for_cells() ? CellScript(boundaries.large) : FpgaScript(boundaries.large);
     script += fmt::format("clean -purge\ntee -q -o {} stat -json\nwrite_verilog -noattr {}\n", Path("mapped.json"),
                           Path("netlist.v"));
     KILN_RETURN_IF_ERROR(Yosys("map", script));
     KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(Path("mapped.json")));
     KILN_ASSIGN_OR_RETURN(mapped_, ParseStatistics(text));
     return OkStatus();
+  }
+
+  // Yosys' `share` is left out: it searches for exclusive conditions with a SAT solver, found nothing to share in any
+  // processing element, and does not end on what has several rounders.
+  std::string CellScript(const std::vector<std::string>& large) const {
+    const std::string mapping = fmt::format("abc -liberty {} -constr {} -D {}", Path("cells.lib"), Path("ports.constr"),
+                                            static_cast<int64_t>(period_ns() * 1e3));
+    return fmt::format("synth -flatten -noshare -top {}\ndfflibmap -liberty {}\n", sources_.top, Path("cells.lib")) +
+           Abc(mapping, "strash;dc2;&get,-n;&nf,{D};&put;buffer;upsize,{D};dnsize,{D}", large);
+  }
+  // What synth_xilinx does, but for `share`, and with ABC as below.
+  std::string FpgaScript(const std::vector<std::string>& large) const {
+    const std::string synthesis =
+        fmt::format("synth_xilinx -family {} -flatten -top {} -run ", options_.fpga, sources_.top);
+    return synthesis + "begin:coarse\n" +
+           "techmap -map +/cmp2lut.v -map +/cmp2lcu.v -D LUT_WIDTH=6\nalumacc\nopt\nmemory -nomap\nopt_clean\n" +
+           synthesis + "map_memory:map_luts\nopt_expr -mux_undef -noclkinv\n" +
+           Abc("abc -luts 2:2,3,6:5,10,20", "strash;dc2;strash;if", large) +
+           "clean\ntechmap -map +/xilinx/ff_map.v\nxilinx_srl -fixed -minlen 3\n"
+           "techmap -map +/xilinx/lut_map.v -map +/xilinx/cells_map.v -D LUT_WIDTH=6\nxilinx_dffopt\n"
+           "opt_lut_ins -tech xilinx\n" +
+           synthesis + "finalize:edif\n";
+  }
+  // ABC's usual script looks for equivalent nodes with a SAT solver, which on large arithmetic takes hours: there
+  // `quick` is run in its place.
+  static std::string Abc(const std::string& command, const std::string& quick, const std::vector<std::string>& large) {
+    if (large.empty()) return command + "\n";
+    std::string script = "select -set large";
+    for (const std::string& module : large) script += " " + module;
+    return script + fmt::format("\n{0} * @large %d\n{0} -script +{1} @large\n", command, quick);
   }
 
   StatusOr<Resources> ResourcesOf(const std::string& type) const {

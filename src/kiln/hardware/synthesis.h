@@ -66,8 +66,8 @@ struct SynthesisResult {
 };
 
 // Runs the tools in `work`, a folder that is there and has no blanks in its path; scripts, logs and the netlist
-// (netlist.v) stay there. The hierarchy is kept where a module has registers, so that areas are known by unit and what
-// stands many times is mapped once; combinational modules become part of the module that uses them. Errors: of the
+// (netlist.v) stay there. The hierarchy is kept where FindBoundaries says, so that areas are known by unit and what
+// stands many times is mapped once; other modules become part of the module that uses them. Errors: of the
 // sources (in Yosys' words), of the Liberty file, a library without a cell that the design needs, a tool that is not
 // installed.
 StatusOr<SynthesisResult> Synthesise(const DesignSources& sources, const SynthesisOptions& options,

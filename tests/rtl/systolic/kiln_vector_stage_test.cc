@@ -100,6 +100,7 @@ void FollowsApplyStage(const char* vector_format, int bits) {
   Random random(7);
   std::vector<float> scalars(kRows * 4);
   for (float& scalar : scalars) scalar = RandomNumber(numbers, random);
+  stage->place = kStage;
   stage->advance = 0;
   stage->in_valid = 0;
   stage->stage_write_valid = 0;

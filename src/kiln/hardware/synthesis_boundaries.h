@@ -1,0 +1,31 @@
+// Which modules of a design are mapped on their own.
+#ifndef KILN_HARDWARE_SYNTHESIS_BOUNDARIES_H_
+#define KILN_HARDWARE_SYNTHESIS_BOUNDARIES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kiln/hardware/netlist_statistics.h"
+
+namespace kiln::hardware {
+
+// How synthesis goes about a design, from what `stat -width` counts before any mapping.
+struct Boundaries {
+  // Modules that are mapped on their own: the top, the sequential ones, and combinational ones that stand so often, and
+  // are so large, that becoming part of the modules around them would have kCopiedGates mapped once more.
+  std::vector<std::string> kept;
+  // Of these the ones with more than kLargeGates in them, what becomes part of them included.
+  std::vector<std::string> large;
+};
+// In gates as GateEstimate() counts them.
+inline constexpr int64_t kCopiedGates = 2500, kLargeGates = 16'000;
+Boundaries FindBoundaries(const NetlistStatistics& statistics, const std::string& top);
+
+// Roughly the gates with two inputs in one of Yosys' operators, named as `stat -width` does: $add_32. Registers and
+// memories count for none.
+int64_t GateEstimate(const std::string& cell);
+
+}  // namespace kiln::hardware
+
+#endif  // KILN_HARDWARE_SYNTHESIS_BOUNDARIES_H_
