@@ -101,6 +101,20 @@ TEST(SystolicConfig, ErrorsNameFileKeyAndRemedy) {
   EXPECT_THAT(ErrorOf(small + "clock_mhz: fast\n"), HasSubstr("clock_mhz"));
 }
 
+// What fuses multiply-adds is what the vector format is, not what it is called.
+TEST(SystolicConfig, Fp32UnderAnotherNameIsNoNarrowVectorFormat) {
+  for (const auto& [name, narrow] : {std::pair{"fp32", false},
+                                     {"e8m23", false},
+                                     {"fp32.saturate", true},
+                                     {"e8m23.flush", true},
+                                     {"tf32", true},
+                                     {"bf16", true}}) {
+    const auto config = ParseConfig(std::string(kSmall) + "vector_format: " + name + "\n", "small.yaml");
+    ASSERT_TRUE(config.ok()) << config.status();
+    EXPECT_EQ(config->narrow_vector(), narrow) << name;
+  }
+}
+
 TEST(SystolicConfig, AccumulatorsOfAQuireHaveItsBits) {
   const auto config =
       ParseConfig(std::string(kSmall) + "input_format: posit8_2\nweight_format: posit8_2\nquire: true\n", "small.yaml");

@@ -69,7 +69,7 @@ struct Config {
   // Vector unit: array_columns lanes, one word (lanes elements) a cycle at best.
   int vector_stages = 12;              // programmable stages in a row; each costs vector_stage_latency cycles of depth
   int vector_stage_latency = 4;        // cycles
-  int vector_row_buffer_words = 1024;  // fp32 words of `lanes` elements that keep rows on chip between passes
+  int vector_row_buffer_words = 1024;  // words of `lanes` numbers that keep rows on chip between passes
   int vector_rows_in_flight = 8;       // rows that take a pass together, so that one's latency hides behind the others
   int operand_buffer_words = 32;  // words that wait for their memory operands: so far requests run ahead of the lanes
 
