@@ -4,19 +4,23 @@
 //   random_programs [--design-points 20] [--programs 500] [--seed 1]      exit code 1 at the first difference
 //   random_programs --vector-format fp16.saturate                         on design points with that vector format
 //   random_programs --list                                                only the design points, by seed
+//   random_programs --on FILE --seed 7 --first-program 310 --programs 1   one program again, of design point 7 as YAML
 //
 // A design point is emitted and built once (about a minute of processor time) and then runs its programs, a process
 // each. Every third one behind a memory that stalls at random, where cycles are not compared. A difference is told with
 // the design point, the seeds and the program, which make a test.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "kiln/support/file.h"
 #include "kiln/support/parallel.h"
 #include "kiln/support/process.h"
 #include "kiln/targets/systolic/cycle.h"
@@ -31,6 +35,7 @@ namespace {
 
 constexpr int kStages = 4;            // of the vector unit: each makes models larger, none is unlike the others
 constexpr int64_t kMemory = 1 << 20;  // bytes
+constexpr uint64_t kProgramsOfAPoint = 1'000'000;  // seeds that a design point's programs have
 
 bool IsPowerOfTwo(int value) { return (value & (value - 1)) == 0; }
 
@@ -65,12 +70,17 @@ RandomProgramCase ProgramOf(uint64_t seed, const Config& config) {
   }
 }
 
+// "byte 100: 00 01 02 03, 00 01 02 04" for the first place, to four bytes, where two memories differ.
+std::string FirstDifference(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b) {
+  const auto at = static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin());
+  const size_t count = std::min<size_t>(4, a.size() - at);
+  return fmt::format("byte {}: {:02x}, {:02x}", at, fmt::join(std::span(a).subspan(at, count), " "),
+                     fmt::join(std::span(b).subspan(at, count), " "));
+}
+
 // What differs; nullopt where nothing does.
 std::optional<std::string> Difference(const Config& config, const Simulation& simulation, uint64_t seed, bool timed) {
   const RandomProgramCase program = ProgramOf(seed, config);
-  const auto first_difference = [](const std::vector<uint8_t>& a, const std::vector<uint8_t>& b) {
-    return std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin();
-  };
 
   std::vector<uint8_t> cycle = program.memory;
   const auto trace = RunInstructions(config, program.instructions, cycle);
@@ -81,14 +91,14 @@ std::optional<std::string> Difference(const Config& config, const Simulation& si
   if (!machine.ok()) return "functional level: " + std::string(machine.status().message());
   (*machine)->Run(0, program.instructions.size(), false, functional);
   if (functional != cycle) {
-    return fmt::format("functional and cycle level differ at byte {}", first_difference(functional, cycle));
+    return "functional and cycle level differ at " + FirstDifference(functional, cycle);
   }
 
   std::vector<uint8_t> rtl = program.memory;
   const auto simulated = simulation.Run(fmt::format("program{}", seed), program.Encoded(config), program.address,
                                         program.address, seed, rtl);
   if (!simulated.ok()) return "rtl level: " + std::string(simulated.status().message());
-  if (rtl != cycle) return fmt::format("rtl and cycle level differ at byte {}", first_difference(rtl, cycle));
+  if (rtl != cycle) return "rtl and cycle level differ at " + FirstDifference(rtl, cycle);
   if (!timed) return std::nullopt;
   std::vector<int64_t> ends;
   for (const KernelTrace& kernel : trace->kernels) ends.push_back(kernel.end);
@@ -156,6 +166,10 @@ int Main(int argc, char** argv) {
   app.add_option("--seed", seed, "Of the first design point")->capture_default_str();
   std::string vector_format_name;
   app.add_option("--vector-format", vector_format_name, "Of all design points, in place of random ones");
+  uint64_t first_program = 0;
+  app.add_option("--first-program", first_program, "Of each design point: to see one again")->capture_default_str();
+  std::string file;
+  app.add_option("--on", file, "One design point from a YAML file in place of random ones");
   bool list = false;
   app.add_flag("--list", list, "Only list the design points");
   CLI11_PARSE(app, argc, argv);
@@ -168,6 +182,12 @@ int Main(int argc, char** argv) {
     }
     vector_format = *found;
   }
+  if (!file.empty()) {
+    const auto text = ReadFile(file);
+    const auto config = text.ok() ? ParseConfig(*text, file) : StatusOr<Config>(text.status());
+    if (!config.ok()) fmt::print(stderr, "{}\n", std::string(config.status().message()));
+    return config.ok() && RunDesignPoint(*config, programs, seed * kProgramsOfAPoint + first_program) ? 0 : 1;
+  }
   for (int i = 0; i < points; ++i) {
     const uint64_t point = seed + static_cast<uint64_t>(i);
     const Config config = DesignPoint(point, vector_format);
@@ -175,7 +195,7 @@ int Main(int argc, char** argv) {
       fmt::print("{:>6}  {}\n", point, FormatsOf(config));
       continue;
     }
-    if (!RunDesignPoint(config, programs, point * 1'000'000)) return 1;
+    if (!RunDesignPoint(config, programs, point * kProgramsOfAPoint + first_program)) return 1;
   }
   return 0;
 }

@@ -25,7 +25,7 @@ Format Find(const std::string& name) {
 
 struct RuleText {
   std::string input, weight, psum, accumulation;
-  bool product_rounded = false, quire = false, scaled = false;
+  bool product_rounded = false, quire = false, scaled = false, parted = false;
 
   MacRule Rule() const {
     MacRule rule;
@@ -36,13 +36,14 @@ struct RuleText {
     rule.product_rounded = product_rounded;
     rule.quire = quire;
     rule.scaled = scaled;
+    rule.parted = parted;
     return rule;
   }
 };
 std::ostream& operator<<(std::ostream& out, const RuleText& r) {
   return out << r.input << " x " << r.weight << " psum " << r.psum << " accumulation " << r.accumulation
              << (r.product_rounded ? " product rounded" : "") << (r.quire ? " quire" : "")
-             << (r.scaled ? " scaled" : "");
+             << (r.scaled ? " scaled" : "") << (r.parted ? " parted" : "");
 }
 
 // One product with everything the kernel and the definition need.
@@ -280,6 +281,7 @@ const Expectation kExpectations[] = {
     {{"e5m2.infinity", "e3m2", "fp32", "bf16", false, true, true}, "quire"},
     {{"posit8_2", "posit8_0", "fp32", "fp32", false, true, true}, "quire"},
     {{"posit8_2", "posit8_2", "posit16_1", "posit16_1", false, true, true}, "quire"},
+    {{"posit8_1", "e4m3", "fp32", "bf16", false, true, false, true}, "quire"},
     {{"posit16_1", "e4m3", "fp32", "fp32", false, true}, "quire"},
     {{"fp16", "fp16", "fp32", "fp32", false, true}, "quire"},
     {{"nf4", "int8", "fp32", "fp32", false, true}, "quire"},

@@ -153,13 +153,13 @@ class QuireWeights final : public MacWeights {
         sum.AddProduct(input_->ExactOf(operands[order_.offsets[element]]),
                        weights_[element * static_cast<size_t>(columns()) + static_cast<size_t>(column)]);
       }
-      if (!rule_.scaled) continue;
-      const float scale =
-          scales[order_.scale_offsets[t]] * scales_[t * static_cast<size_t>(columns()) + static_cast<size_t>(column)];
+      if (!rule_.rounds_tiles()) continue;
+      const size_t weight_scale = t * static_cast<size_t>(columns()) + static_cast<size_t>(column);
+      const float scale = rule_.scaled ? scales[order_.scale_offsets[t]] * scales_[weight_scale] : 1.0f;
       accumulation = AccumulationStep(rule_, accumulation, Exact::FromFloat(ToFloat(sum.Value())), scale);
       sum = {};
     }
-    if (rule_.scaled) return MacResult(rule_, accumulation);
+    if (rule_.rounds_tiles()) return MacResult(rule_, accumulation);
     const float result = ToFloat(sum.Value());
     return result == result ? std::bit_cast<uint32_t>(result) : kQuietNan;
   }
@@ -196,7 +196,7 @@ class QuireKernel final : public MacKernel {
     weight_.Store(codes, std::ssize(weights), weights.data());
     TilePlan plan = plan_;
     plan.tile = TileFor(std::ssize(order.offsets));
-    auto plain = PackTiles(plan, rule().scaled ? order : OneTile(order), columns, weights.data(), scales);
+    auto plain = PackTiles(plan, rule().rounds_tiles() ? order : OneTile(order), columns, weights.data(), scales);
     return std::make_unique<QuireWeights<Operand>>(rule(), input_, weight_, std::move(plain), order, weights, scales);
   }
 
@@ -243,7 +243,7 @@ std::unique_ptr<const MacKernel> MakeQuireKernel(CpuLevel level, const MacRule& 
   TilePlan plan;
   plan.unit = std::ldexp(1.0f, static_cast<int>(input.lowest + weight.lowest));
   plan.accumulation = SumFormatOf(rule.accumulation);
-  plan.accumulate = rule.scaled ? FloatAccumulation(level, plan.accumulation.rounding) : CopyPsums;
+  plan.accumulate = rule.rounds_tiles() ? FloatAccumulation(level, plan.accumulation.rounding) : CopyPsums;
   if (plan.accumulate == nullptr) return nullptr;
   if (bits <= 30) return std::make_unique<QuireKernel<int32_t>>(rule, level, std::move(plan));
   return std::make_unique<QuireKernel<int64_t>>(rule, level, std::move(plan));

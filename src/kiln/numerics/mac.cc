@@ -122,11 +122,11 @@ uint32_t MultiplyAccumulateInQuire(const MacRule& rule, std::span<const MacTile>
     for (size_t r = 0; r < tile.inputs.size(); ++r) {
       sum.AddProduct(Decode(rule.input, tile.inputs[r]), Decode(rule.weight, tile.weights[r]));
     }
-    if (!rule.scaled) continue;
+    if (!rule.rounds_tiles()) continue;
     accumulation = AccumulationStep(rule, accumulation, Exact::FromFloat(ToFloat(sum.Value())), tile.scale);
     sum = {};
   }
-  return rule.scaled ? MacResult(rule, accumulation) : FloatBits(ToFloat(sum.Value()));
+  return rule.rounds_tiles() ? MacResult(rule, accumulation) : FloatBits(ToFloat(sum.Value()));
 }
 
 }  // namespace

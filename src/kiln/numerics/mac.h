@@ -20,9 +20,9 @@
 // modulo 2^bits, whatever the format's overflow. An integer accumulation wraps, too, and takes no scale; a float
 // accumulation adds fp32(psum) * s.
 //
-// Quire. With `quire` the psum is exact and leaves the array rounded to fp32 once, nearest even: without microscaling
-// at the end of the whole reduction, with microscaling at the end of each row tile, to be accumulated as above. An
-// exact sum of zero is +0.
+// Quire. With `quire` the psum is exact and leaves the array rounded to fp32 once, nearest even: at the end of the
+// whole reduction, or, with microscaling or `parted`, at the end of each row tile, to be accumulated as above. An exact
+// sum of zero is +0.
 #ifndef KILN_NUMERICS_MAC_H_
 #define KILN_NUMERICS_MAC_H_
 
@@ -40,9 +40,12 @@ struct MacRule {
   Format input, weight;
   bool product_rounded = false;
   bool quire = false;
+  bool parted = false;  // a quire ends with its row tile, though it may have no scale
   bool scaled = false;  // microscaling: row tiles have scales
   Format psum, accumulation;
 
+  // Of a quire: whether row tiles are rounded and accumulated.
+  bool rounds_tiles() const { return scaled || parted; }
   bool integer_psum() const { return psum.is_integer(); }
   // Whether results are int32 numbers (the codes of an integer accumulation) rather than fp32.
   bool integer_result() const { return integer_psum() && accumulation.is_integer(); }

@@ -84,7 +84,7 @@ inline Config Blocks() {
   return c;
 }
 // Two scales in a word of the vector unit; formats that do not saturate by themselves, scales that are no powers of
-// two.
+// two; a quire, which ends with its row tile in all instructions.
 inline Config NarrowBlocks() {
   Config c = Wide();
   c.input_format = *FindFormat("e5m2");
@@ -92,6 +92,7 @@ inline Config NarrowBlocks() {
   c.block_size = 4;
   c.scale_format = *FindFormat("ue5m3");
   systolic::SetDefaultSums(&c);
+  c.quire = true;
   return c;
 }
 

@@ -357,7 +357,7 @@ void AddExactly(const PassData& pass, size_t word, ExactSums& sums, size_t first
   }
 }
 
-// Without block scales the quires themselves are the accumulators.
+// On a design point without block scales the quires themselves are the accumulators.
 void PassOfQuires(const PassData& pass) {
   pass.ForEachPixel([&](size_t word, size_t at) {
     if (pass.overwrite) pass.accumulators.quires.Clear(at, pass.lanes());
@@ -365,8 +365,9 @@ void PassOfQuires(const PassData& pass) {
   });
 }
 
-// With block scales each row tile's quire is rounded, and its value accumulated.
-void PassOfScaledQuires(const PassData& pass) {
+// With block scales the accumulators are numbers: each row tile's quire is rounded, and its value accumulated, whether
+// it has scales or not.
+void PassOfPartedQuires(const PassData& pass) {
   ExactSums psums;
   psums.Resize(pass.numbers.products, pass.lanes());
   pass.ForEachPixel([&](size_t word, size_t at) {
@@ -392,11 +393,10 @@ void Reserve(const ArrayNumbers& numbers, bool quires, size_t size, Accumulation
 void ArrayPass(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
                const Geometry& geometry, const Visit& visit, const StandingWeights& weights, const InputBank& bank,
                const PassOf& pass, AccumulationBank& accumulators) {
-  const Convolution& conv = instruction.convolution;
-  const bool scaled = conv.input_scales.present || conv.weight_scales.present;
   const size_t pixels = static_cast<size_t>(visit.pixels());
   const size_t columns = static_cast<size_t>(weights.whole.columns);
-  Reserve(numbers, numbers.quire && !scaled, static_cast<size_t>(visit.columns) * pixels * columns, accumulators);
+  const bool holds_quires = numbers.quire && config.block_size == 0;
+  Reserve(numbers, holds_quires, static_cast<size_t>(visit.columns) * pixels * columns, accumulators);
   const Words words = WordsOf(instruction, geometry, visit, pass);
   const int32_t row_tile = pass.group * geometry.rows_per_group + pass.tap;
   const PassData data{.config = config,
@@ -414,10 +414,10 @@ void ArrayPass(const Instruction& instruction, const Config& config, const Array
     PassOfIntegers(data);
   } else if (!numbers.quire) {
     PassOfValues(data);
-  } else if (scaled) {
-    PassOfScaledQuires(data);
-  } else {
+  } else if (holds_quires) {
     PassOfQuires(data);
+  } else {
+    PassOfPartedQuires(data);
   }
 }
 
@@ -428,8 +428,11 @@ void DepthwiseStep(const Instruction& instruction, const Config& config, const A
   const size_t lanes = static_cast<size_t>(config.array_columns);
   const size_t stride = static_cast<size_t>(ColumnsRoundedUp(config));
   const size_t size = static_cast<size_t>(visit.pixels()) * stride;
-  Reserve(numbers, numbers.quire, size, accumulators);
-  if (numbers.quire) accumulators.quires.Clear(0, size);
+  const bool holds_quires = numbers.quire && config.block_size == 0;
+  Reserve(numbers, holds_quires, size, accumulators);
+  ExactSums exact;  // of one pixel
+  exact.Resize(numbers.products, numbers.quire ? lanes : 0);
+  if (holds_quires) accumulators.quires.Clear(0, size);
   const int32_t places_x = geometry.x.Places(visit.width);
   std::vector<int32_t> whole(lanes);
   std::vector<float> psums(lanes);
@@ -438,6 +441,7 @@ void DepthwiseStep(const Instruction& instruction, const Config& config, const A
     for (int32_t x = 0; x < visit.width; ++x, at += stride) {
       std::fill(whole.begin(), whole.end(), 0);
       std::fill(psums.begin(), psums.end(), 0.0f);
+      if (numbers.quire) exact.Clear(0, lanes);
       for (int32_t tap = 0; tap < conv.taps(); ++tap) {
         const size_t place = static_cast<size_t>(geometry.y.Place(y, tap / conv.kernel_x) * places_x +
                                                  geometry.x.Place(x, tap % conv.kernel_x)) *
@@ -445,7 +449,8 @@ void DepthwiseStep(const Instruction& instruction, const Config& config, const A
         const size_t weight = static_cast<size_t>(tap) * lanes;
         for (size_t c = 0; c < lanes; ++c) {
           if (numbers.quire) {
-            accumulators.quires.AddProduct(at + c, bank.values[place + c], weights.values[weight + c]);
+            ExactSums& sums = holds_quires ? accumulators.quires : exact;
+            sums.AddProduct(holds_quires ? at + c : c, bank.values[place + c], weights.values[weight + c]);
           } else if (numbers.whole) {
             whole[c] = WrappingAdd(whole[c], int32_t{bank.words[place + c]} * weights.words[weight + c]);
           } else {
@@ -453,9 +458,10 @@ void DepthwiseStep(const Instruction& instruction, const Config& config, const A
           }
         }
       }
-      for (size_t c = 0; c < lanes && !numbers.quire; ++c) {
+      for (size_t c = 0; c < lanes && !holds_quires; ++c) {
         if (!numbers.whole) {
-          accumulators.values[at + c] = numbers.accumulation.Fused(0.0f, psums[c], 1.0f);
+          const float psum = numbers.quire ? exact.Rounded(c) : psums[c];
+          accumulators.values[at + c] = numbers.accumulation.Fused(0.0f, psum, 1.0f);
         } else {
           Accumulate(numbers, /*overwrite=*/true, whole[c], 1.0f,
                      numbers.whole_accumulation ? &accumulators.sums[at + c] : nullptr,

@@ -29,6 +29,7 @@ MacRule RuleOf(const Config& config, bool scaled) {
           .weight = config.weight_format,
           .product_rounded = config.product_rounded,
           .quire = config.quire,
+          .parted = config.quire && config.block_size > 0,
           .scaled = scaled,
           .psum = config.psum_format,
           .accumulation = config.accumulation_format};
