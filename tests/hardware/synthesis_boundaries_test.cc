@@ -21,6 +21,8 @@ TEST(GateEstimate, GrowsWithTheOperatorAndItsWidth) {
   EXPECT_LT(GateEstimate("$add_16"), GateEstimate("$shl_16"));
   EXPECT_LT(GateEstimate("$shl_16"), GateEstimate("$mul_16"));
   EXPECT_EQ(GateEstimate("$mul_48"), 4 * GateEstimate("$mul_24"));
+  EXPECT_EQ(ArithmeticEstimate("$mul_48"), GateEstimate("$mul_48"));
+  EXPECT_EQ(ArithmeticEstimate("$mux_48"), 0);
   for (const char* none : {"$dff_32", "$mem_v2_8", "$_AND_", "$add", "kiln_delay", "module_8"}) {
     EXPECT_EQ(GateEstimate(none), 0) << none;
   }
@@ -50,13 +52,21 @@ TEST(Boundaries, CopiesAreThoseInWhatIsMapped) {
   EXPECT_THAT(FindBoundaries(statistics, "top").kept, UnorderedElementsAre("top", "file", "pair"));
 }
 
-TEST(Boundaries, LargeIsWhatBecomesPartIncluded) {
-  const NetlistStatistics statistics = {{"top", Holding({{"half", 1}, {"$and_1", kLargeGates / 2 + 1}, {"kept", 1}})},
-                                        {"half", Logic(kLargeGates / 2)},
-                                        {"kept", Holding({{"$dff_1", 1}, {"$and_1", kLargeGates}})}};
+TEST(Boundaries, LargeIsArithmeticThatBecomesPartIncluded) {
+  const int64_t adders = kArithmeticGates / GateEstimate("$add_1") + 1;
+  NetlistStatistics statistics = {
+      {"top", Holding({{"half", 1}, {"$and_1", kLargeGates}, {"kept", 1}})},
+      {"half", Holding({{"$add_1", adders}})},
+      {"kept", Holding({{"$dff_1", 1}, {"$mux_1", 100 * kLargeGates}})}};  // large, but no arithmetic
   const Boundaries found = FindBoundaries(statistics, "top");
   EXPECT_THAT(found.kept, UnorderedElementsAre("top", "kept"));
   EXPECT_THAT(found.large, ElementsAre("top"));
+  // With little arithmetic, or with little beside it, it is not.
+  statistics["half"] = Holding({{"$add_1", adders - 1}});
+  EXPECT_THAT(FindBoundaries(statistics, "top").large, IsEmpty());
+  statistics["half"] = Holding({{"$add_1", adders}});
+  statistics["top"] = Holding({{"half", 1}, {"$and_1", kLargeGates / 2}, {"kept", 1}});
+  EXPECT_THAT(FindBoundaries(statistics, "top").large, IsEmpty());
 }
 
 }  // namespace

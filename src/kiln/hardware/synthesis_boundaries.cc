@@ -12,20 +12,25 @@
 namespace kiln::hardware {
 namespace {
 
+struct Gates {
+  int64_t all = 0, arithmetic = 0;
+};
+
 // What of a design is mapped together.
 class BoundarySearch {
  public:
-  BoundarySearch(const NetlistStatistics& statistics, const std::string& top) : statistics_(statistics), top_(top) {
+  BoundarySearch(const NetlistStatistics& statistics, const std::string& top) : statistics_(statistics) {
     for (std::string& module : SequentialModules(statistics)) kept_.insert(std::move(module));
     kept_.insert(top);
+    Order(top);
   }
 
   Boundaries Find() {
-    std::map<std::string, bool> seen;
-    Order(top_, &seen);
     // From the top down, so that it is known where a module's copies would go.
     for (auto module = order_.rbegin(); module != order_.rend(); ++module) {
-      if (!kept_.contains(*module) && Gates(*module) * (copies_[*module] - 1) > kCopiedGates) kept_.insert(*module);
+      if (!kept_.contains(*module) && GatesOf(*module).all * (copies_[*module] - 1) > kCopiedGates) {
+        kept_.insert(*module);
+      }
       const int64_t copies = kept_.contains(*module) ? 1 : copies_[*module];
       for (const auto& [cell, count] : statistics_.at(*module).cells) {
         if (statistics_.contains(cell)) copies_[cell] += count * copies;
@@ -36,40 +41,44 @@ class BoundarySearch {
     for (const std::string& module : order_) {
       if (!kept_.contains(module)) continue;
       boundaries.kept.push_back(module);
-      if (Gates(module) > kLargeGates) boundaries.large.push_back(module);
+      const Gates gates = GatesOf(module);
+      if (gates.all > kLargeGates && gates.arithmetic > kArithmeticGates) boundaries.large.push_back(module);
     }
     return boundaries;
   }
 
  private:
   // Modules below a module, each before those that use it.
-  void Order(const std::string& module, std::map<std::string, bool>* seen) {
-    if (std::exchange((*seen)[module], true)) return;
+  void Order(const std::string& module) {
+    if (!seen_.insert(module).second) return;
     for (const auto& [cell, count] : statistics_.at(module).cells) {
-      if (statistics_.contains(cell)) Order(cell, seen);
+      if (statistics_.contains(cell)) Order(cell);
     }
     order_.push_back(module);
   }
   // Of a module and what becomes part of it.
-  int64_t Gates(const std::string& module) {
+  Gates GatesOf(const std::string& module) {
     if (const auto known = gates_.find(module); known != gates_.end()) return known->second;
     constexpr int64_t kGatesPerMemoryBit = 3;  // to choose a word
-    int64_t gates = kGatesPerMemoryBit * statistics_.at(module).memory_bits;
+    Gates gates{.all = kGatesPerMemoryBit * statistics_.at(module).memory_bits};
     for (const auto& [cell, count] : statistics_.at(module).cells) {
       if (!statistics_.contains(cell)) {
-        gates += count * GateEstimate(cell);
+        gates.all += count * GateEstimate(cell);
+        gates.arithmetic += count * ArithmeticEstimate(cell);
       } else if (!kept_.contains(cell)) {
-        gates += count * Gates(cell);
+        const Gates below = GatesOf(cell);
+        gates.all += count * below.all;
+        gates.arithmetic += count * below.arithmetic;
       }
     }
     return gates_[module] = gates;
   }
 
   const NetlistStatistics& statistics_;
-  const std::string& top_;
-  std::set<std::string> kept_;
+  std::set<std::string> kept_, seen_;
   std::vector<std::string> order_;
-  std::map<std::string, int64_t> copies_, gates_;
+  std::map<std::string, int64_t> copies_;
+  std::map<std::string, Gates> gates_;
 };
 
 }  // namespace
@@ -94,6 +103,13 @@ int64_t GateEstimate(const std::string& cell) {
   if (is_one_of({"$add", "$sub", "$neg", "$alu"})) return kAdder * width;
   if (is_one_of({"$mux", "$pmux", "$shiftx"})) return kMultiplexer * width;
   return width;
+}
+
+int64_t ArithmeticEstimate(const std::string& cell) {
+  for (const char* type : {"$add_", "$sub_", "$neg_", "$alu_", "$mul_", "$div_", "$mod_"}) {
+    if (cell.starts_with(type)) return GateEstimate(cell);
+  }
+  return 0;
 }
 
 Boundaries FindBoundaries(const NetlistStatistics& statistics, const std::string& top) {

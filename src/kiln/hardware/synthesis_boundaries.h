@@ -15,16 +15,19 @@ struct Boundaries {
   // Modules that are mapped on their own: the top, the sequential ones, and combinational ones that stand so often, and
   // are so large, that becoming part of the modules around them would have kCopiedGates mapped once more.
   std::vector<std::string> kept;
-  // Of these the ones with more than kLargeGates in them, what becomes part of them included.
+  // Of these the ones with more than kLargeGates in them, what becomes part of them included, and more than
+  // kArithmeticGates of that in adders, multipliers and dividers: what a SAT solver is lost in. Multiplexers are not.
   std::vector<std::string> large;
 };
 // In gates as GateEstimate() counts them.
-inline constexpr int64_t kCopiedGates = 2500, kLargeGates = 16'000;
+inline constexpr int64_t kCopiedGates = 2500, kLargeGates = 16'000, kArithmeticGates = 2000;
 Boundaries FindBoundaries(const NetlistStatistics& statistics, const std::string& top);
 
 // Roughly the gates with two inputs in one of Yosys' operators, named as `stat -width` does: $add_32. Registers and
 // memories count for none.
 int64_t GateEstimate(const std::string& cell);
+// The same of adders, multipliers and dividers; of others 0.
+int64_t ArithmeticEstimate(const std::string& cell);
 
 }  // namespace kiln::hardware
 
