@@ -1,4 +1,4 @@
-// The GEMM core of the functional level, one micro-op after the other.
+// The GEMM core of the functional level.
 #ifndef KILN_TARGETS_VTA_GEMM_H_
 #define KILN_TARGETS_VTA_GEMM_H_
 

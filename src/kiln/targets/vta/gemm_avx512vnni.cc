@@ -13,43 +13,59 @@ __m512i PairAt(const int16_t* numbers) {
   return _mm512_set1_epi32(pair);
 }
 
-__m512i WeightsAt(const int16_t* numbers) { return _mm512_loadu_si512(numbers); }
+constexpr int kPairs = 8, kOutputs = 16;  // of the usual block, 16x16
 
-// kPairs: known when compiled, or 0.
-template <int kPairs>
-void Run(const Instruction& in, std::span<const Uop> uops, const GemmBuffers& b) {
-  const int pairs = kPairs > 0 ? kPairs : b.pairs;
-  ForEachGemmStep(in, uops, b, [&](const int16_t* inputs, const int16_t* weights, int32_t* accumulators) {
-    for (int row = 0; row < b.batch; ++row) {
-      const int16_t* input = inputs + ptrdiff_t{row} * pairs * 2;
-      for (int o = 0; o < b.block_out; o += 16) {
-        int32_t* at = accumulators + ptrdiff_t{row} * b.block_out + o;
+struct Held {  // the weights of one element
+  __m512i pairs[kPairs];
+};
+
+// That block's weights stay in eight registers.
+void RunBlock16(const Instruction& in, std::span<const Uop> uops, const GemmBuffers& b) {
+  const auto tile = [&](const int16_t* weights) {
+    Held held;
+    for (int pair = 0; pair < kPairs; ++pair) held.pairs[pair] = _mm512_loadu_si512(weights + pair * kOutputs * 2);
+    return [batch = b.batch, held](const int16_t* inputs, int32_t* accumulators) {
+      for (int row = 0; row < batch; ++row, inputs += kPairs * 2, accumulators += kOutputs) {
         // Two sums side by side: the instruction takes several cycles.
-        __m512i even = _mm512_loadu_si512(at), odd = _mm512_setzero_si512();
-        int pair = 0;
-        for (; pair + 1 < pairs; pair += 2) {
-          const int16_t* weight = weights + (ptrdiff_t{pair} * b.block_out + o) * 2;
-          even = _mm512_dpwssd_epi32(even, PairAt(input + ptrdiff_t{2} * pair), WeightsAt(weight));
-          odd = _mm512_dpwssd_epi32(odd, PairAt(input + ptrdiff_t{2} * pair + 2),
-                                    WeightsAt(weight + ptrdiff_t{2} * b.block_out));
+        __m512i even = _mm512_loadu_si512(accumulators), odd = _mm512_setzero_si512();
+        for (int pair = 0; pair < kPairs; pair += 2) {
+          even = _mm512_dpwssd_epi32(even, PairAt(inputs + 2 * pair), held.pairs[pair]);
+          odd = _mm512_dpwssd_epi32(odd, PairAt(inputs + 2 * pair + 2), held.pairs[pair + 1]);
         }
-        if (pair < pairs) {
-          even = _mm512_dpwssd_epi32(even, PairAt(input + ptrdiff_t{2} * pair),
-                                     WeightsAt(weights + (ptrdiff_t{pair} * b.block_out + o) * 2));
-        }
-        _mm512_storeu_si512(at, _mm512_add_epi32(even, odd));
+        _mm512_storeu_si512(accumulators, _mm512_add_epi32(even, odd));
       }
-    }
-  });
+    };
+  };
+  ForEachGemmStep(in, uops, b, tile);
+}
+
+void RunAny(const Instruction& in, std::span<const Uop> uops, const GemmBuffers& b) {
+  const auto tile = [&](const int16_t* weights) {
+    return [&b, weights](const int16_t* inputs, int32_t* accumulators) {
+      for (int row = 0; row < b.batch; ++row) {
+        const int16_t* input = inputs + ptrdiff_t{row} * b.pairs * 2;
+        for (int o = 0; o < b.block_out; o += 16) {
+          int32_t* at = accumulators + ptrdiff_t{row} * b.block_out + o;
+          __m512i sums = _mm512_loadu_si512(at);
+          for (int pair = 0; pair < b.pairs; ++pair) {
+            const int16_t* weight = weights + (ptrdiff_t{pair} * b.block_out + o) * 2;
+            sums = _mm512_dpwssd_epi32(sums, PairAt(input + ptrdiff_t{2} * pair), _mm512_loadu_si512(weight));
+          }
+          _mm512_storeu_si512(at, sums);
+        }
+      }
+    };
+  };
+  ForEachGemmStep(in, uops, b, tile);
 }
 
 }  // namespace
 
 void RunGemmAvx512Vnni(const Instruction& in, std::span<const Uop> uops, const GemmBuffers& b) {
-  if (b.pairs == 8) {
-    Run<8>(in, uops, b);
+  if (b.pairs == 8 && b.block_out == 16) {
+    RunBlock16(in, uops, b);
   } else {
-    Run<0>(in, uops, b);
+    RunAny(in, uops, b);
   }
 }
 

@@ -16,20 +16,31 @@ GemmKernel RunGemmAvx512Vnni;  // block_out a multiple of 16
 // In a namespace of its own in each file, lest the linker take one file's code for another processor's.
 namespace {
 
-// Calls step(inputs, weights, accumulators) with the elements of every step.
-template <typename Step>
-void ForEachGemmStep(const Instruction& in, std::span<const Uop> uops, const GemmBuffers& b, const Step& step) {
+// Calls tile(weights) for every micro-op, or for every step where weights change inside the loops, and then the step
+// that it returns, step(inputs, accumulators), for all steps with these weights. Sums wrap, so their order is free:
+// with the micro-ops outermost, weights stay in registers.
+template <typename Tile>
+void ForEachGemmStep(const Instruction& in, std::span<const Uop> uops, const GemmBuffers& b, const Tile& tile) {
   const size_t input_numbers = static_cast<size_t>(b.batch) * b.pairs * 2;
   const size_t weight_numbers = static_cast<size_t>(b.block_out) * b.pairs * 2;
   const size_t accumulator_numbers = static_cast<size_t>(b.batch) * b.block_out;
-  for (size_t outer = 0; outer < in.outer; ++outer) {
-    for (size_t inner = 0; inner < in.inner; ++inner) {
-      const size_t dst = outer * in.dst_outer + inner * in.dst_inner;
-      const size_t src = outer * in.src_outer + inner * in.src_inner;
-      const size_t weight = outer * in.weight_outer + inner * in.weight_inner;
-      for (const Uop& uop : uops) {
-        step(b.inputs + (src + uop.src) * input_numbers, b.weights + (weight + uop.weight) * weight_numbers,
-             b.accumulators + (dst + uop.dst) * accumulator_numbers);
+  const bool weights_stay = in.weight_outer == 0 && in.weight_inner == 0;
+  for (const Uop& uop : uops) {
+    const auto run = [&](const auto& step, size_t outer, size_t inner) {
+      step(b.inputs + (uop.src + outer * in.src_outer + inner * in.src_inner) * input_numbers,
+           b.accumulators + (uop.dst + outer * in.dst_outer + inner * in.dst_inner) * accumulator_numbers);
+    };
+    if (weights_stay) {
+      const auto step = tile(b.weights + uop.weight * weight_numbers);
+      for (size_t outer = 0; outer < in.outer; ++outer) {
+        for (size_t inner = 0; inner < in.inner; ++inner) run(step, outer, inner);
+      }
+      continue;
+    }
+    for (size_t outer = 0; outer < in.outer; ++outer) {
+      for (size_t inner = 0; inner < in.inner; ++inner) {
+        const size_t weight = uop.weight + outer * in.weight_outer + inner * in.weight_inner;
+        run(tile(b.weights + weight * weight_numbers), outer, inner);
       }
     }
   }
