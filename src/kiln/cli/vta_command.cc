@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <system_error>
 
@@ -17,6 +18,7 @@
 #include "kiln/targets/vta/isa.h"
 #include "kiln/targets/vta/lint.h"
 #include "kiln/targets/vta/program_vector.h"
+#include "kiln/targets/vta/runtime_vector.h"
 
 namespace kiln::cli {
 namespace {
@@ -47,84 +49,128 @@ StatusOr<vta::Config> ReadConfig(const std::string& file) {
   return fs::path(file).extension() == ".json" ? vta::ParseOriginalConfig(text, file) : vta::ParseConfig(text, file);
 }
 
-class ExecCommand {
- public:
-  void Declare(CLI::App& app) {
-    app.add_option("vectors", arguments_, "Program vectors (NAME.json), or folders of them")
-        ->required()
-        ->type_name("FILE|DIR");
-    app.add_option("--orders", orders_,
-                   "In how many orders of the stages each runs: the 6 fixed ones, then random ones")
-        ->check(InRange(1, 100000))
-        ->type_name("N")
-        ->capture_default_str();
+// What came of one vector.
+struct Outcome {
+  std::string file, name, configuration, what;
+  std::optional<std::string> difference;
+};
+
+// Commands that run vectors of a kind, which stand in files and folders.
+class VectorsCommand {
+ protected:
+  void DeclareFiles(CLI::App& app, const char* what) {
+    app.add_option("vectors", arguments_, what)->required()->type_name("FILE|DIR");
     app.add_option("--json", json_, "The results as JSON; - is standard output")->type_name("FILE");
-    app.footer("Example:\n  kiln vta exec vectors/ --orders 20");
   }
 
-  Status Run(Context& context) const {
+  // Those files that hold vectors of the kind. What a folder holds beside them is left out; what is named has to be
+  // one.
+  StatusOr<std::vector<fs::path>> Files(StatusOr<bool> (*is_one)(const fs::path&), std::string_view format) const {
     KILN_RETURN_IF_ERROR(CheckOutput(json_));
     KILN_ASSIGN_OR_RETURN(const std::vector<fs::path> files, JsonFiles(arguments_));
-    std::vector<vta::ProgramVector> vectors;
-    std::vector<fs::path> names;
+    std::vector<fs::path> vectors;
     for (const fs::path& file : files) {
-      // What a folder holds beside program vectors is left out; what is named has to be one.
-      if (std::find(arguments_.begin(), arguments_.end(), file.string()) == arguments_.end()) {
-        KILN_ASSIGN_OR_RETURN(const bool is_one, vta::IsProgramVector(file));
-        if (!is_one) continue;
+      const bool named = std::find(arguments_.begin(), arguments_.end(), file.string()) != arguments_.end();
+      if (!named) {
+        KILN_ASSIGN_OR_RETURN(const bool right, is_one(file));
+        if (!right) continue;
       }
-      KILN_ASSIGN_OR_RETURN(vta::ProgramVector vector, vta::ReadProgramVector(file));
-      vectors.push_back(std::move(vector));
-      names.push_back(file);
+      vectors.push_back(file);
     }
-    if (vectors.empty()) return ErrorAt(arguments_[0], "", "holds no program vector", "files of format vta-vector-1");
-
-    std::vector<std::optional<std::string>> differences(vectors.size());
-    Progress progress = context.StartProgress("vectors", std::ssize(vectors));
-    for (size_t i = 0; i < vectors.size(); ++i) {
-      for (int order = 0; order < orders_ && !differences[i].has_value(); ++order) {
-        differences[i] = vta::FindDifference(vectors[i], static_cast<uint64_t>(order));
-        if (differences[i].has_value()) *differences[i] += fmt::format(" (order {})", order);
-      }
-      progress.Update(static_cast<int64_t>(i) + 1);
+    if (vectors.empty()) {
+      return ErrorAt(arguments_[0], "", "holds no such vector", fmt::format("files of format {}", format));
     }
-    return Report(context, names, vectors, differences);
+    return vectors;
   }
 
- private:
-  Status Report(Context& context, const std::vector<fs::path>& names, const std::vector<vta::ProgramVector>& vectors,
-                const std::vector<std::optional<std::string>>& differences) const {
+  // `how`: ", in 10 orders of the stages".
+  Status Report(Context& context, const std::vector<Outcome>& outcomes, const std::string& how) const {
     const auto failed =
-        std::count_if(differences.begin(), differences.end(), [](const auto& d) { return d.has_value(); });
-    nlohmann::ordered_json json = {{"orders", orders_}, {"failed", failed}, {"vectors", nlohmann::json::array()}};
+        std::count_if(outcomes.begin(), outcomes.end(), [](const Outcome& one) { return one.difference.has_value(); });
+    nlohmann::ordered_json json = {{"failed", failed}, {"vectors", nlohmann::json::array()}};
     Table table;
-    table.Column("vector").Column("configuration").Right("launches").Column("result");
-    for (size_t i = 0; i < vectors.size(); ++i) {
-      const vta::ProgramVector& vector = vectors[i];
-      std::string result = "pass";
-      if (vector.fault.has_value()) result += fmt::format(", stopped with {}", *vector.fault);
-      if (differences[i].has_value()) result = "FAIL: " + *differences[i];
-      table.Row({vector.name, vta::SizesOf(vector.config), fmt::format("{}", vector.launches.size()), result});
-      json["vectors"].push_back({{"file", names[i].string()},
-                                 {"name", vector.name},
-                                 {"pass", !differences[i].has_value()},
-                                 {"difference", differences[i].value_or("")}});
+    table.Column("vector").Column("configuration").Column("result");
+    for (const Outcome& one : outcomes) {
+      table.Row({one.name, one.configuration, one.difference ? "FAIL: " + *one.difference : "pass" + one.what});
+      json["vectors"].push_back({{"file", one.file},
+                                 {"name", one.name},
+                                 {"pass", !one.difference.has_value()},
+                                 {"difference", one.difference.value_or("")}});
     }
     if (json_ == "-") {
       context.out << json.dump(2) << '\n';
     } else {
       context.out << table.ToString()
-                  << fmt::format("\n{} of {} pass, in {} orders of the stages\n", std::ssize(vectors) - failed,
-                                 vectors.size(), orders_);
+                  << fmt::format("\n{} of {} pass{}\n", std::ssize(outcomes) - failed, outcomes.size(), how);
       if (!json_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(json_, json.dump(2) + "\n"));
     }
     if (failed == 0) return OkStatus();
-    return absl::DataLossError(fmt::format("{} of {} vectors fail", failed, vectors.size()));
+    return absl::DataLossError(fmt::format("{} of {} vectors fail", failed, outcomes.size()));
   }
 
+ private:
   std::vector<std::string> arguments_;
-  int orders_ = 10;
   std::string json_;
+};
+
+class ExecCommand : public VectorsCommand {
+ public:
+  void Declare(CLI::App& app) {
+    DeclareFiles(app, "Program vectors (NAME.json), or folders of them");
+    app.add_option("--orders", orders_,
+                   "In how many orders of the stages each runs: the 6 fixed ones, then random ones")
+        ->check(InRange(1, 100000))
+        ->type_name("N")
+        ->capture_default_str();
+    app.footer("Example:\n  kiln vta exec vectors/ --orders 20");
+  }
+
+  Status Run(Context& context) const {
+    KILN_ASSIGN_OR_RETURN(const std::vector<fs::path> files, Files(vta::IsProgramVector, "vta-vector-1"));
+    std::vector<Outcome> outcomes;
+    Progress progress = context.StartProgress("vectors", std::ssize(files));
+    for (const fs::path& file : files) {
+      KILN_ASSIGN_OR_RETURN(const vta::ProgramVector vector, vta::ReadProgramVector(file));
+      Outcome one{file.string(), vector.name, vta::SizesOf(vector.config), "", std::nullopt};
+      if (vector.fault.has_value()) one.what = fmt::format(", stopped with {}", *vector.fault);
+      for (int order = 0; order < orders_ && !one.difference.has_value(); ++order) {
+        one.difference = vta::FindDifference(vector, static_cast<uint64_t>(order));
+        if (one.difference.has_value()) *one.difference += fmt::format(" (order {})", order);
+      }
+      outcomes.push_back(std::move(one));
+      progress.Update(std::ssize(outcomes));
+    }
+    return Report(context, outcomes, fmt::format(", in {} orders of the stages", orders_));
+  }
+
+ private:
+  int orders_ = 10;
+};
+
+class ReplayCommand : public VectorsCommand {
+ public:
+  void Declare(CLI::App& app) {
+    DeclareFiles(app, "Runtime vectors (NAME.json), or folders of them");
+    app.add_option("--device", device_, "What runs the programs: functional")->type_name("NAME")->capture_default_str();
+    app.footer("Example:\n  kiln vta replay vectors/runtime_api");
+  }
+
+  Status Run(Context& context) const {
+    KILN_ASSIGN_OR_RETURN(const std::vector<fs::path> files, Files(vta::IsRuntimeVector, "vta-rtapi-1"));
+    std::vector<Outcome> outcomes;
+    Progress progress = context.StartProgress("vectors", std::ssize(files));
+    for (const fs::path& file : files) {
+      KILN_ASSIGN_OR_RETURN(const vta::RuntimeVector vector, vta::ReadRuntimeVector(file));
+      Outcome one{file.string(), vector.name, vta::SizesOf(vector.config), "", std::nullopt};
+      KILN_ASSIGN_OR_RETURN(one.difference, vta::Replay(vector, device_));
+      outcomes.push_back(std::move(one));
+      progress.Update(std::ssize(outcomes));
+    }
+    return Report(context, outcomes, "");
+  }
+
+ private:
+  std::string device_ = "functional";
 };
 
 class LintCommand {
@@ -240,6 +286,8 @@ class VtaCommand final : public Command {
     };
     exec_app_ = add("exec", "Runs program vectors and compares memory and counters");
     exec_.Declare(*exec_app_);
+    replay_app_ = add("replay", "Makes the runtime's calls of vectors, and compares streams and memory");
+    replay_.Declare(*replay_app_);
     lint_app_ = add("lint", "Looks for races, reads of nothing, and what hardware does otherwise");
     lint_.Declare(*lint_app_);
     assemble_app_ = add("assemble", "Turns text into a program");
@@ -251,6 +299,7 @@ class VtaCommand final : public Command {
 
   Status Run(Context& context) override {
     if (exec_app_->parsed()) return exec_.Run(context);
+    if (replay_app_->parsed()) return replay_.Run(context);
     if (lint_app_->parsed()) return lint_.Run(context);
     if (assemble_app_->parsed()) return assemble_.Run(context);
     return disassemble_.Run(context);
@@ -258,9 +307,11 @@ class VtaCommand final : public Command {
 
  private:
   ExecCommand exec_;
+  ReplayCommand replay_;
   LintCommand lint_;
   TextCommand assemble_{true}, disassemble_{false};
-  CLI::App *exec_app_ = nullptr, *lint_app_ = nullptr, *assemble_app_ = nullptr, *disassemble_app_ = nullptr;
+  CLI::App *exec_app_ = nullptr, *replay_app_ = nullptr, *lint_app_ = nullptr, *assemble_app_ = nullptr,
+           *disassemble_app_ = nullptr;
 };
 
 }  // namespace

@@ -294,20 +294,14 @@ class Generator {
     std::vector<Instruction>& all = program_.instructions;
     const bool append =
         all.empty() || StageOf(all.back()) != from || (forward ? all.back().push_next : all.back().push_previous);
-    if (append) Emit(Nop(from), {});
+    if (append) Emit(NopOf(from), {});
     (forward ? all.back().push_next : all.back().push_previous) = true;
     const Progress given = known_[static_cast<size_t>(from)];
-    Instruction pop = Nop(to);
+    Instruction pop = NopOf(to);
     (forward ? pop.pop_previous : pop.pop_next) = true;
     Progress& known = known_[static_cast<size_t>(to)];
     for (size_t s = 0; s < known.size(); ++s) known[s] = std::max(known[s], given[s]);
     Emit(pop, {});
-  }
-  static Instruction Nop(Stage stage) {
-    Instruction in;
-    in.opcode = stage == Stage::kStore ? Opcode::kStore : Opcode::kLoad;
-    in.memory = stage == Stage::kLoad ? Memory::kInput : Memory::kUop;
-    return in;
   }
   void Emit(const Instruction& in, const std::vector<Touch>& touches) {
     const auto stage = static_cast<size_t>(StageOf(in));

@@ -68,6 +68,8 @@ struct Instruction {
 inline bool IsNop(const Instruction& in) {
   return (in.opcode == Opcode::kLoad || in.opcode == Opcode::kStore) && in.x_size == 0;
 }
+// A no-op of a stage as the original's runtime encodes it, without tokens.
+Instruction NopOf(Stage stage);
 // The stage whose queue it goes to. Reserved opcodes go where FINISH goes.
 Stage StageOf(const Instruction& instruction);
 

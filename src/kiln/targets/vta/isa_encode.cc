@@ -121,6 +121,13 @@ int64_t ElementsOf(Memory memory, const Config& config) {
   return 0;
 }
 
+Instruction NopOf(Stage stage) {
+  Instruction in;
+  in.opcode = stage == Stage::kStore ? Opcode::kStore : Opcode::kLoad;
+  in.memory = stage == Stage::kLoad ? Memory::kInput : Memory::kUop;
+  return in;
+}
+
 Stage StageOf(const Instruction& in) {
   if (in.opcode == Opcode::kStore) return Stage::kStore;
   const bool loads = in.opcode == Opcode::kLoad && (in.memory == Memory::kInput || in.memory == Memory::kWeight);

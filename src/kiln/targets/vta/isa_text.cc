@@ -12,14 +12,6 @@ namespace {
 constexpr std::array<std::string_view, 5> kAluNames = {"min", "max", "add", "shr", "mul"};
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
-// A no-op as the original's runtime writes them: everything but tokens zero.
-Instruction NopOf(Stage stage) {
-  Instruction in;
-  in.opcode = stage == Stage::kStore ? Opcode::kStore : Opcode::kLoad;
-  in.memory = stage == Stage::kLoad ? Memory::kInput : Memory::kUop;
-  return in;
-}
-
 void CopyTokens(const Instruction& from, Instruction* to) {
   to->pop_previous = from.pop_previous;
   to->pop_next = from.pop_next;

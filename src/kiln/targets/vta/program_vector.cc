@@ -1,66 +1,18 @@
 #include "kiln/targets/vta/program_vector.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "fmt/format.h"
 #include "kiln/support/file.h"
+#include "kiln/targets/vta/json_reader.h"
 
 namespace kiln::vta {
 namespace {
 
-using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr std::string_view kFormat = "vta-vector-1";
 constexpr uint64_t kMaxImage = uint64_t{1} << 32;
-constexpr uint64_t kMaxJson = uint64_t{1} << 28;
-
-// One file's keys; the first fault stays.
-class Reader {
- public:
-  explicit Reader(std::string file) : file_(std::move(file)) {}
-
-  const Status& status() const { return status_; }
-  void Fail(const std::string& key, std::string_view fault, std::string_view remedy) {
-    if (status_.ok()) status_ = ErrorAt(file_, fmt::format("key '{}'", key), fault, remedy);
-  }
-  const Json* Find(const Json& object, const std::string& key, const std::string& path) {
-    const auto at = object.is_object() ? object.find(key) : object.end();
-    if (object.is_object() && at != object.end()) return &*at;
-    Fail(path, "is missing", "");
-    return nullptr;
-  }
-  uint64_t Count(const Json& object, const std::string& key, const std::string& path, uint64_t most) {
-    const Json* value = Find(object, key, path);
-    if (value == nullptr) return 0;
-    if (!value->is_number_unsigned() || value->get<uint64_t>() > most) {
-      Fail(path, value->dump() + " is no count", fmt::format("a whole number from 0 to {}", most));
-      return 0;
-    }
-    return value->get<uint64_t>();
-  }
-  std::string Text(const Json& object, const std::string& key) {
-    const Json* value = Find(object, key, key);
-    if (value == nullptr) return "";
-    if (!value->is_string()) {
-      Fail(key, value->dump() + " is no text", "text");
-      return "";
-    }
-    return value->get<std::string>();
-  }
-
- private:
-  const std::string file_;
-  Status status_ = OkStatus();
-};
-
-StatusOr<Json> ReadJson(const fs::path& file) {
-  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kMaxJson));
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return ErrorAt(file.string(), "", "is no JSON object", "a program or runtime vector");
-  return json;
-}
 
 // An image that stands beside the JSON file.
 StatusOr<std::vector<uint8_t>> ReadImage(const fs::path& json, const std::string& name, uint64_t bytes) {
@@ -88,23 +40,17 @@ constexpr Counter kCounters[] = {{"inp_load_nbytes", &Profile::input_load_bytes}
                                  {"gemm_counter", &Profile::gemm_steps},
                                  {"alu_counter", &Profile::alu_steps}};
 
-std::string HexOf(std::span<const uint8_t> bytes) {
-  std::string digits;
-  for (const uint8_t byte : bytes) digits += fmt::format("{:02x}", byte);
-  return digits;
-}
-
-void ReadLaunches(const Json& json, Reader& reader, ProgramVector* vector) {
-  const Json* runs = reader.Find(json, "runs", "runs");
-  if (runs == nullptr) return;
-  if (!runs->is_array()) return reader.Fail("runs", "is no list", "a list of launches");
-  for (size_t i = 0; i < runs->size(); ++i) {
-    const Json& run = (*runs)[i];
+void ReadLaunches(const Json& json, JsonReader& reader, ProgramVector* vector) {
+  const std::vector<Json> runs = reader.List(json, "runs", "");
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const Json& run = runs[i];
     const std::string path = fmt::format("runs[{}].", i);
     ProgramVector::Launch launch;
     launch.address = reader.Count(run, "insn_addr", path + "insn_addr", kMaxImage);
     launch.instructions = reader.Count(run, "insn_count", path + "insn_count", kMaxImage / kInstructionBytes);
     const uint64_t bytes = launch.instructions * kInstructionBytes;
+    vector->launches.push_back(launch);
+    if (vector->fault.has_value()) continue;  // which may be just that
     if (launch.address < vector->base || launch.address - vector->base + bytes > vector->before.size()) {
       return reader.Fail(path + "insn_addr", fmt::format("{} instructions at {}", launch.instructions, launch.address),
                          "a stream inside the image");
@@ -118,43 +64,36 @@ void ReadLaunches(const Json& json, Reader& reader, ProgramVector* vector) {
       }
       if (!same) return reader.Fail(path + "insns", "differs from the stream in the image", "the same instructions");
     }
-    vector->launches.push_back(launch);
   }
 }
 
 }  // namespace
 
-StatusOr<bool> IsProgramVector(const fs::path& file) {
-  KILN_ASSIGN_OR_RETURN(const Json json, ReadJson(file));
-  const auto format = json.find("format");
-  return format != json.end() && *format == kFormat;
-}
+StatusOr<bool> IsProgramVector(const fs::path& file) { return HasFormat(file, kFormat); }
 
 StatusOr<ProgramVector> ReadProgramVector(const fs::path& file) {
   KILN_ASSIGN_OR_RETURN(const Json json, ReadJson(file));
-  Reader reader(file.string());
-  if (const std::string format = reader.Text(json, "format"); format != kFormat) {
+  JsonReader reader(file.string());
+  if (const std::string format = reader.Text(json, "format", ""); format != kFormat) {
     reader.Fail("format", fmt::format("'{}' is none of programs", format), std::string(kFormat));
   }
   ProgramVector vector;
-  vector.name = reader.Text(json, "name");
+  vector.name = reader.Text(json, "name", "");
   const Json* config = reader.Find(json, "config", "config");
   vector.base = reader.Count(json, "dram_base", "dram_base", kMaxImage);
   if (vector.base % DeviceMemory::kPageBytes != 0) {
     reader.Fail("dram_base", fmt::format("{} begins no page", vector.base), "a multiple of 4096");
   }
   const uint64_t bytes = reader.Count(json, "dram_size", "dram_size", kMaxImage);
-  const std::string before = reader.Text(json, "dram_in");
+  const std::string before = reader.Text(json, "dram_in", "");
   KILN_RETURN_IF_ERROR(reader.status());
   KILN_ASSIGN_OR_RETURN(vector.config, ParseOriginalConfig(config->dump(), file.string()));
   KILN_ASSIGN_OR_RETURN(vector.before, ReadImage(file, before, bytes));
+  if (json.value("expect", Json()) == "error") vector.fault = reader.Text(json, "error_kind", "");
   ReadLaunches(json, reader, &vector);
-  if (json.value("expect", Json()) == "error") {
-    vector.fault = reader.Text(json, "error_kind");
-    KILN_RETURN_IF_ERROR(reader.status());
-    return vector;
-  }
-  const std::string after = reader.Text(json, "dram_out");
+  KILN_RETURN_IF_ERROR(reader.status());
+  if (vector.fault.has_value()) return vector;
+  const std::string after = reader.Text(json, "dram_out", "");
   if (const auto counters = json.find("counters"); counters != json.end()) {
     vector.profile.emplace();
     for (const Counter& counter : kCounters) {

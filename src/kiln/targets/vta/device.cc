@@ -1,0 +1,114 @@
+#include "kiln/targets/vta/device.h"
+
+#include <cstring>
+
+#include "fmt/format.h"
+#include "kiln/targets/vta/functional.h"
+
+namespace kiln::vta {
+namespace {
+
+constexpr uint64_t kPage = DeviceMemory::kPageBytes;
+// Addresses have 32 bits, and page 0 is never there.
+constexpr uint64_t kCapacity = (uint64_t{1} << 32) - kPage;
+
+uint64_t WholePages(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+class FunctionalDevice final : public Device {
+ public:
+  explicit FunctionalDevice(const Config& config)
+      : config_(config), pages_(kCapacity), machine_(std::make_unique<FunctionalMachine>(config)) {}
+
+  const Config& config() const override { return config_; }
+
+  StatusOr<uint64_t> Allocate(uint64_t bytes) override {
+    KILN_ASSIGN_OR_RETURN(const uint64_t address, pages_.Allocate(bytes));
+    memory_.Map(address, pages_.SizeOf(address));
+    return address;
+  }
+  Status Free(uint64_t address) override {
+    const uint64_t bytes = pages_.SizeOf(address);
+    if (!pages_.Free(address)) return absl::InvalidArgumentError(fmt::format("no buffer begins at {:#x}", address));
+    memory_.Unmap(address, bytes);
+    return OkStatus();
+  }
+  Status Write(uint64_t address, std::span<const uint8_t> bytes) override {
+    uint8_t* to = memory_.At(address, bytes.size());
+    if (to == nullptr) return Absent(address, bytes.size());
+    if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+    return OkStatus();
+  }
+  Status Read(uint64_t address, std::span<uint8_t> bytes) override {
+    const uint8_t* from = memory_.At(address, bytes.size());
+    if (from == nullptr) return Absent(address, bytes.size());
+    if (!bytes.empty()) std::memcpy(bytes.data(), from, bytes.size());
+    return OkStatus();
+  }
+  uint8_t* HostPointer(uint64_t address) override { return memory_.At(address, 1); }
+
+  Status Run(uint64_t address, size_t count, uint64_t /*wait_cycles*/) override {
+    const auto fault = machine_->Launch(memory_, address, count);
+    if (!fault.has_value()) return OkStatus();
+    // What the stopped program left behind must not meet the next one.
+    machine_ = std::make_unique<FunctionalMachine>(config_);
+    std::string text;
+    if (const uint8_t* bytes = memory_.At(address + fault->instruction * kInstructionBytes, kInstructionBytes)) {
+      text = Disassemble(std::span<const uint8_t, kInstructionBytes>(bytes, kInstructionBytes), Encoding(config_));
+    }
+    return absl::DataLossError(
+        fmt::format("{}: instruction {}, '{}': {}", NameOf(fault->kind), fault->instruction, text, fault->message));
+  }
+
+ private:
+  static Status Absent(uint64_t address, uint64_t bytes) {
+    return absl::OutOfRangeError(fmt::format("{} bytes at {:#x}: there is no memory", bytes, address));
+  }
+
+  const Config config_;
+  PageAllocator pages_;
+  DeviceMemory memory_;
+  std::unique_ptr<FunctionalMachine> machine_;
+};
+
+}  // namespace
+
+StatusOr<uint64_t> PageAllocator::Allocate(uint64_t bytes) {
+  bytes = std::max(kPage, bytes > capacity_ ? bytes : WholePages(bytes));
+  if (const auto at = free_.lower_bound(bytes); at != free_.end()) {
+    const auto [size, address] = *at;
+    free_.erase(at);
+    used_[address] = size;
+    return address;
+  }
+  if (bytes > capacity_ - end_) {
+    return absl::ResourceExhaustedError(fmt::format("{} bytes of memory; {} of {} are used", bytes, end_, capacity_));
+  }
+  const uint64_t address = kPage + end_;
+  end_ += bytes;
+  used_[address] = bytes;
+  return address;
+}
+
+bool PageAllocator::Free(uint64_t address) {
+  const auto at = used_.find(address);
+  if (at == used_.end()) return false;
+  free_.emplace(at->second, at->first);
+  used_.erase(at);
+  return true;
+}
+
+uint64_t PageAllocator::SizeOf(uint64_t address) const {
+  const auto at = used_.find(address);
+  return at == used_.end() ? 0 : at->second;
+}
+
+std::unique_ptr<Device> MakeFunctionalDevice(const Config& config) {
+  return std::make_unique<FunctionalDevice>(config);
+}
+
+StatusOr<std::unique_ptr<Device>> MakeDevice(std::string_view name, const Config& config) {
+  if (name == "functional") return MakeFunctionalDevice(config);
+  return NotFoundAt("", "", fmt::format("there is no device '{}'", name), "functional");
+}
+
+}  // namespace kiln::vta

@@ -1,0 +1,67 @@
+// What the runtime needs of a machine: memory that both see, and a way to run a program.
+#ifndef KILN_TARGETS_VTA_DEVICE_H_
+#define KILN_TARGETS_VTA_DEVICE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kiln/support/status.h"
+#include "kiln/targets/vta/config.h"
+
+namespace kiln::vta {
+
+// Hands out whole pages of physical addresses from 0x1000 on. A freed range is handed out again as a whole, the
+// smallest that is large enough first, with what it holds.
+class PageAllocator {
+ public:
+  explicit PageAllocator(uint64_t capacity) : capacity_(capacity) {}
+
+  // ResourceExhausted: the capacity is used up.
+  StatusOr<uint64_t> Allocate(uint64_t bytes);
+  // False where no range that is handed out begins there.
+  bool Free(uint64_t address);
+  // Bytes of the range that begins at an address, 0 where none does.
+  uint64_t SizeOf(uint64_t address) const;
+
+ private:
+  const uint64_t capacity_;
+  uint64_t end_ = 0;                        // bytes handed out ever
+  std::map<uint64_t, uint64_t> used_;       // address to bytes
+  std::multimap<uint64_t, uint64_t> free_;  // bytes to address
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const Config& config() const = 0;
+
+  // Memory by physical address, in whole pages. Errors: none left; no such range.
+  virtual StatusOr<uint64_t> Allocate(uint64_t bytes) = 0;
+  virtual Status Free(uint64_t address) = 0;
+  // Errors: bytes that are not there.
+  virtual Status Write(uint64_t address, std::span<const uint8_t> bytes) = 0;
+  virtual Status Read(uint64_t address, std::span<uint8_t> bytes) = 0;
+  // Where the host finds the bytes at an address for as long as they are allocated; null for a machine that is
+  // elsewhere.
+  virtual uint8_t* HostPointer(uint64_t address) = 0;
+
+  // Runs `count` instructions from byte address `address` on. `wait_cycles` limits machines with time (0: no limit).
+  // DataLoss with kind, instruction and its text where the program is stopped; the machine is then as new but for its
+  // memory. DeadlineExceeded: out of cycles.
+  virtual Status Run(uint64_t address, size_t count, uint64_t wait_cycles) = 0;
+};
+
+// A machine at the functional level in this process.
+std::unique_ptr<Device> MakeFunctionalDevice(const Config& config);
+
+// By name: "functional". Errors: no such device.
+StatusOr<std::unique_ptr<Device>> MakeDevice(std::string_view name, const Config& config);
+
+}  // namespace kiln::vta
+
+#endif  // KILN_TARGETS_VTA_DEVICE_H_

@@ -1,0 +1,82 @@
+#include "kiln/targets/vta/json_reader.h"
+
+#include "fmt/format.h"
+#include "kiln/support/file.h"
+
+namespace kiln::vta {
+namespace {
+
+constexpr uint64_t kMaxJson = uint64_t{1} << 28;
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+
+}  // namespace
+
+StatusOr<Json> ReadJson(const std::filesystem::path& file) {
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kMaxJson));
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return ErrorAt(file.string(), "", "is no JSON object", "a program or runtime vector");
+  return json;
+}
+
+StatusOr<bool> HasFormat(const std::filesystem::path& file, std::string_view format) {
+  KILN_ASSIGN_OR_RETURN(const Json json, ReadJson(file));
+  const auto at = json.find("format");
+  return at != json.end() && *at == format;
+}
+
+void JsonReader::Fail(const std::string& path, std::string_view fault, std::string_view remedy) {
+  if (status_.ok()) status_ = ErrorAt(file_, fmt::format("key '{}'", path), fault, remedy);
+}
+
+const Json* JsonReader::Find(const Json& object, const std::string& key, const std::string& path) {
+  if (object.is_object()) {
+    if (const auto at = object.find(key); at != object.end()) return &*at;
+  }
+  Fail(path.empty() ? key : path, "is missing", "");
+  return nullptr;
+}
+
+uint64_t JsonReader::Count(const Json& object, const std::string& key, const std::string& path, uint64_t most) {
+  const Json* value = Find(object, key, path);
+  if (value == nullptr) return 0;
+  if (value->is_number_unsigned() && value->get<uint64_t>() <= most) return value->get<uint64_t>();
+  Fail(path.empty() ? key : path, value->dump() + " is no count", fmt::format("a whole number from 0 to {}", most));
+  return 0;
+}
+
+std::string JsonReader::Text(const Json& object, const std::string& key, const std::string& path) {
+  const Json* value = Find(object, key, path);
+  if (value == nullptr) return "";
+  if (value->is_string()) return value->get<std::string>();
+  Fail(path.empty() ? key : path, value->dump() + " is no text", "text");
+  return "";
+}
+
+std::vector<uint8_t> JsonReader::Hex(const Json& object, const std::string& key, const std::string& path) {
+  const std::string digits = Text(object, key, path);
+  std::vector<uint8_t> bytes(digits.size() / 2);
+  bool right = digits.size() % 2 == 0;
+  for (size_t i = 0; right && i < digits.size(); ++i) {
+    const size_t digit = kHexDigits.find(digits[i]);
+    right = digit != std::string_view::npos;
+    bytes[i / 2] = static_cast<uint8_t>(bytes[i / 2] << 4 | (digit & 15));
+  }
+  if (!right) Fail(path.empty() ? key : path, "has other than pairs of hex digits", "0-9 a-f");
+  return bytes;
+}
+
+std::vector<Json> JsonReader::List(const Json& object, const std::string& key, const std::string& path) {
+  const Json* value = Find(object, key, path);
+  if (value == nullptr) return {};
+  if (value->is_array()) return value->get<std::vector<Json>>();
+  Fail(path.empty() ? key : path, "is no list", "a list");
+  return {};
+}
+
+std::string HexOf(std::span<const uint8_t> bytes) {
+  std::string digits;
+  for (const uint8_t byte : bytes) digits += fmt::format("{:02x}", byte);
+  return digits;
+}
+
+}  // namespace kiln::vta

@@ -1,0 +1,49 @@
+// Reading vectors from JSON: keys that have to be there, with errors that name file and key.
+#ifndef KILN_TARGETS_VTA_JSON_READER_H_
+#define KILN_TARGETS_VTA_JSON_READER_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kiln/support/status.h"
+
+namespace kiln::vta {
+
+using Json = nlohmann::json;
+
+// A file whose root is an object.
+StatusOr<Json> ReadJson(const std::filesystem::path& file);
+// Whether its key "format" is this one.
+StatusOr<bool> HasFormat(const std::filesystem::path& file, std::string_view format);
+
+// Getters return a value of no meaning where something is wrong, and note it; the first fault stays. `path` is the
+// key's full name for messages; empty: the key itself.
+class JsonReader {
+ public:
+  explicit JsonReader(std::string file) : file_(std::move(file)) {}
+
+  const Status& status() const { return status_; }
+  void Fail(const std::string& path, std::string_view fault, std::string_view remedy);
+  const Json* Find(const Json& object, const std::string& key, const std::string& path);  // null where it is missing
+  uint64_t Count(const Json& object, const std::string& key, const std::string& path, uint64_t most);
+  std::string Text(const Json& object, const std::string& key, const std::string& path);
+  std::vector<uint8_t> Hex(const Json& object, const std::string& key, const std::string& path);
+  // A list; nothing where it is none.
+  std::vector<Json> List(const Json& object, const std::string& key, const std::string& path);
+
+ private:
+  const std::string file_;
+  Status status_ = OkStatus();
+};
+
+// Two digits a byte, 0-9 a-f.
+std::string HexOf(std::span<const uint8_t> bytes);
+
+}  // namespace kiln::vta
+
+#endif  // KILN_TARGETS_VTA_JSON_READER_H_

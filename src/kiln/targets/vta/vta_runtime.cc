@@ -1,0 +1,268 @@
+#include "kiln/targets/vta/vta_runtime.h"
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kiln/support/file.h"
+#include "kiln/targets/vta/runtime.h"
+
+namespace kiln::vta {
+namespace {
+
+// The process's one command object, with what its handles point to.
+struct Process {
+  std::string device = "functional";
+  std::string config_file;
+  std::unique_ptr<Runtime> runtime;
+  std::map<void**, std::unique_ptr<KernelSlot>> slots;
+  Status body = OkStatus();  // what went wrong in the body that is recorded
+  std::string error, told_error;
+
+  void Note(const Status& status) {
+    if (!status.ok()) error = MessageOf(status);
+  }
+  void Shutdown() {
+    runtime.reset();
+    for (const auto& [handle, slot] : slots) *handle = nullptr;
+    slots.clear();
+  }
+};
+
+Process& TheProcess() {
+  static Process process;
+  return process;
+}
+
+StatusOr<Config> ConfigOf(const std::string& file) {
+  if (file.empty()) return ParseOriginalConfig("{}", "");
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, uint64_t{1} << 20));
+  return std::filesystem::path(file).extension() == ".json" ? ParseOriginalConfig(text, file) : ParseConfig(text, file);
+}
+
+// The runtime, made when first asked for; null, with the reason noted, where that cannot be.
+Runtime* TheRuntime() {
+  Process& process = TheProcess();
+  if (process.runtime != nullptr) return process.runtime.get();
+  const auto make = [&]() -> StatusOr<std::unique_ptr<Runtime>> {
+    KILN_ASSIGN_OR_RETURN(const Config config, ConfigOf(process.config_file));
+    KILN_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, MakeDevice(process.device, config));
+    return Runtime::Create(std::move(device));
+  };
+  auto runtime = make();
+  process.Note(runtime.status());
+  if (runtime.ok()) process.runtime = std::move(*runtime);
+  return process.runtime.get();
+}
+
+// Notes what `work` on the runtime comes to; 0, or -1.
+template <typename Work>
+int With(const Work& work) {
+  Runtime* const runtime = TheRuntime();
+  if (runtime == nullptr) return -1;
+  const Status status = work(*runtime);
+  TheProcess().Note(status);
+  return status.ok() ? 0 : -1;
+}
+
+StatusOr<Buffer*> BufferOf(Runtime& runtime, const void* handle) {
+  Buffer* const buffer = runtime.FindBuffer(handle);
+  if (buffer == nullptr) return absl::InvalidArgumentError("what should be a buffer is none, or has been freed");
+  return buffer;
+}
+
+StatusOr<Memory> MemoryOf(uint32_t number) {
+  if (number <= static_cast<uint32_t>(Memory::kAccumulator8)) return static_cast<Memory>(number);
+  return absl::InvalidArgumentError("there is no memory " + std::to_string(number));
+}
+
+// The body's calls return nothing; what went wrong is kept for the end of the body.
+template <typename Work>
+void InBody(const Work& work) {
+  Process& process = TheProcess();
+  Runtime* const runtime = TheRuntime();
+  if (runtime == nullptr) return;
+  const Status status = work(*runtime);
+  process.Note(status);
+  if (process.body.ok()) process.body = status;
+}
+
+int PushKernel(Kernel::Mode mode, void** handle, int (*body)(void*), void* signature, int bytes) {
+  return With([&](Runtime& runtime) -> Status {
+    if (handle == nullptr || body == nullptr) return absl::InvalidArgumentError("a kernel without handle or body");
+    if (bytes < 0 || (bytes > 0 && signature == nullptr)) return absl::InvalidArgumentError("a signature of nothing");
+    Process& process = TheProcess();
+    std::unique_ptr<KernelSlot>& slot = process.slots[handle];
+    if (slot == nullptr) slot = std::make_unique<KernelSlot>();
+    *handle = slot.get();
+    const auto* begin = static_cast<const uint8_t*>(signature);
+    return runtime.PushKernel(mode, *slot, {begin, static_cast<size_t>(bytes)}, [&]() -> Status {
+      process.body = OkStatus();
+      const int code = body(signature);
+      if (process.body.ok() && code != 0) return absl::AbortedError("a kernel's body returned " + std::to_string(code));
+      return process.body;
+    });
+  });
+}
+
+Status CheckBarrier(Runtime& runtime, const void* handle, uint32_t bits, uint32_t start, uint32_t extent) {
+  KILN_ASSIGN_OR_RETURN(const Buffer* buffer, BufferOf(runtime, handle));
+  const uint64_t end = (uint64_t{start} + extent) * bits / 8;
+  if (end > buffer->bytes()) return absl::OutOfRangeError("a barrier beyond the buffer's end");
+  return OkStatus();
+}
+
+}  // namespace
+}  // namespace kiln::vta
+
+using namespace kiln::vta;  // NOLINT: what follows has C names
+using kiln::OkStatus;
+using kiln::Status;
+
+int VTASelectDevice(const char* device, const char* config_file) {
+  Process& process = TheProcess();
+  process.Shutdown();
+  process.device = device == nullptr ? "functional" : device;
+  process.config_file = config_file == nullptr ? "" : config_file;
+  return TheRuntime() == nullptr ? -1 : 0;
+}
+
+const char* VTAGetLastError(void) {
+  Process& process = TheProcess();
+  process.told_error = std::exchange(process.error, "");
+  return process.told_error.c_str();
+}
+
+void* VTABufferAlloc(size_t size) {
+  Buffer* made = nullptr;
+  With([&](Runtime& runtime) -> Status {
+    KILN_ASSIGN_OR_RETURN(made, runtime.AllocateBuffer(size));
+    return OkStatus();
+  });
+  return made;
+}
+
+void VTABufferFree(void* buffer) {
+  With([&](Runtime& runtime) { return runtime.FreeBuffer(buffer); });
+}
+
+void VTABufferCopy(const void* from, size_t from_offset, void* to, size_t to_offset, size_t size, int kind_mask) {
+  With([&](Runtime& runtime) -> Status {
+    std::vector<uint8_t> bytes(size);
+    if ((kind_mask & VTA_MEMCPY_D2H) != 0) {
+      KILN_ASSIGN_OR_RETURN(const Buffer* source, BufferOf(runtime, from));
+      KILN_RETURN_IF_ERROR(runtime.CopyOut(*source, from_offset, bytes));
+    } else {
+      const auto* begin = static_cast<const uint8_t*>(from) + from_offset;
+      bytes.assign(begin, begin + size);
+    }
+    if ((kind_mask & VTA_MEMCPY_H2D) != 0) {
+      KILN_ASSIGN_OR_RETURN(const Buffer* target, BufferOf(runtime, to));
+      return runtime.CopyIn(bytes, *target, to_offset);
+    }
+    std::copy(bytes.begin(), bytes.end(), static_cast<uint8_t*>(to) + to_offset);
+    return OkStatus();
+  });
+}
+
+void* VTABufferCPUPtr(VTACommandHandle /*cmd*/, void* buffer) {
+  Runtime* const runtime = TheRuntime();
+  const Buffer* const found = runtime == nullptr ? nullptr : runtime->FindBuffer(buffer);
+  return found == nullptr ? buffer : runtime->device().HostPointer(found->address());
+}
+
+VTACommandHandle VTATLSCommandHandle(void) { return TheRuntime(); }
+
+void VTARuntimeShutdown(void) { TheProcess().Shutdown(); }
+
+void VTASetDebugMode(VTACommandHandle /*cmd*/, int debug_flag) {
+  With([&](Runtime& runtime) -> Status {
+    runtime.SetDebugMode(static_cast<uint32_t>(debug_flag));
+    return OkStatus();
+  });
+}
+
+void VTAReadBarrier(VTACommandHandle /*cmd*/, void* buffer, uint32_t elem_bits, uint32_t start, uint32_t extent) {
+  With([&](Runtime& runtime) { return CheckBarrier(runtime, buffer, elem_bits, start, extent); });
+}
+
+void VTAWriteBarrier(VTACommandHandle /*cmd*/, void* buffer, uint32_t elem_bits, uint32_t start, uint32_t extent) {
+  With([&](Runtime& runtime) { return CheckBarrier(runtime, buffer, elem_bits, start, extent); });
+}
+
+void VTALoadBuffer2D(VTACommandHandle /*cmd*/, void* src_dram_addr, uint32_t src_elem_offset, uint32_t x_size,
+                     uint32_t y_size, uint32_t x_stride, uint32_t x_pad_before, uint32_t y_pad_before,
+                     uint32_t x_pad_after, uint32_t y_pad_after, uint32_t dst_sram_index, uint32_t dst_memory_type) {
+  With([&](Runtime& runtime) -> Status {
+    KILN_ASSIGN_OR_RETURN(const Buffer* source, BufferOf(runtime, src_dram_addr));
+    KILN_ASSIGN_OR_RETURN(const Memory memory, MemoryOf(dst_memory_type));
+    return runtime.Load(*source, {.memory = memory,
+                                  .sram_index = dst_sram_index,
+                                  .element_offset = src_elem_offset,
+                                  .x_size = x_size,
+                                  .y_size = y_size,
+                                  .x_stride = x_stride,
+                                  .x_pad_before = x_pad_before,
+                                  .y_pad_before = y_pad_before,
+                                  .x_pad_after = x_pad_after,
+                                  .y_pad_after = y_pad_after});
+  });
+}
+
+void VTAStoreBuffer2D(VTACommandHandle /*cmd*/, uint32_t src_sram_index, uint32_t src_memory_type, void* dst_dram_addr,
+                      uint32_t dst_elem_offset, uint32_t x_size, uint32_t y_size, uint32_t x_stride) {
+  With([&](Runtime& runtime) -> Status {
+    KILN_ASSIGN_OR_RETURN(const Buffer* target, BufferOf(runtime, dst_dram_addr));
+    KILN_ASSIGN_OR_RETURN(const Memory memory, MemoryOf(src_memory_type));
+    return runtime.Store({.memory = memory,
+                          .sram_index = src_sram_index,
+                          .element_offset = dst_elem_offset,
+                          .x_size = x_size,
+                          .y_size = y_size,
+                          .x_stride = x_stride},
+                         *target);
+  });
+}
+
+int VTAPushGEMMOp(void** uop_handle, int (*finit)(void*), void* signature, int nbytes) {
+  return PushKernel(Kernel::Mode::kGemm, uop_handle, finit, signature, nbytes);
+}
+
+int VTAPushALUOp(void** uop_handle, int (*finit)(void*), void* signature, int nbytes) {
+  return PushKernel(Kernel::Mode::kAlu, uop_handle, finit, signature, nbytes);
+}
+
+void VTAUopPush(uint32_t mode, uint32_t reset_out, uint32_t dst_index, uint32_t src_index, uint32_t wgt_index,
+                uint32_t opcode, uint32_t use_imm, int32_t imm_val) {
+  InBody([&](Runtime& runtime) {
+    return runtime.AddUop({.mode = static_cast<Kernel::Mode>(mode),
+                           .reset = reset_out != 0,
+                           .uop = {dst_index, src_index, wgt_index},
+                           .alu = opcode,
+                           .use_immediate = use_imm != 0,
+                           .immediate = imm_val});
+  });
+}
+
+void VTAUopLoopBegin(uint32_t extent, uint32_t dst_factor, uint32_t src_factor, uint32_t wgt_factor) {
+  InBody([&](Runtime& runtime) { return runtime.BeginLoop(extent, dst_factor, src_factor, wgt_factor); });
+}
+
+void VTAUopLoopEnd(void) {
+  InBody([&](Runtime& runtime) { return runtime.EndLoop(); });
+}
+
+int VTADepPush(VTACommandHandle /*cmd*/, int from_qid, int to_qid) {
+  return With([&](Runtime& runtime) { return runtime.DependencyPush(from_qid, to_qid); });
+}
+
+int VTADepPop(VTACommandHandle /*cmd*/, int from_qid, int to_qid) {
+  return With([&](Runtime& runtime) { return runtime.DependencyPop(from_qid, to_qid); });
+}
+
+void VTASynchronize(VTACommandHandle /*cmd*/, uint32_t wait_cycles) {
+  With([&](Runtime& runtime) { return runtime.Synchronise(wait_cycles); });
+}

@@ -1,0 +1,38 @@
+#include "kiln/targets/vta/runtime_vector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/shared_folder.h"
+
+namespace kiln::vta {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(VtaRuntimeVectors, OfTheSharedFolderReplay) {
+  const fs::path folder = SharedFolder() / "reference/vta/vectors/runtime_api";
+  if (!fs::exists(folder)) GTEST_SKIP() << "needs " << folder;
+  int count = 0;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    auto vector = ReadRuntimeVector(entry.path());
+    ASSERT_TRUE(vector.ok()) << vector.status();
+    const auto difference = Replay(*vector, "functional");
+    ASSERT_TRUE(difference.ok()) << difference.status();
+    EXPECT_EQ(difference->value_or(""), "") << entry.path();
+    ++count;
+    // What the vector expects is looked at.
+    vector->launches[0].instructions[1][0] ^= 1;
+    EXPECT_THAT((*Replay(*vector, "functional")).value_or(""), testing::HasSubstr("launch 0: instruction 1 is"));
+    vector->launches[0].instructions[1][0] ^= 1;
+    vector->launches[0].uop_loads[0].words[0] ^= 1;
+    EXPECT_THAT((*Replay(*vector, "functional")).value_or(""), testing::HasSubstr("launch 0: micro-ops at 0x1000"));
+    vector->launches[0].uop_loads[0].words[0] ^= 1;
+    vector->final.begin()->second[3] ^= 1;
+    EXPECT_THAT((*Replay(*vector, "functional")).value_or(""), testing::HasSubstr("byte 3 of buffer"));
+  }
+  EXPECT_GE(count, 2);
+}
+
+}  // namespace
+}  // namespace kiln::vta

@@ -1,0 +1,105 @@
+// The C interface: a program as one would write it against the original, in C's words.
+#include "kiln/targets/vta/vta_runtime.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace {
+
+using testing::HasSubstr;
+
+// acc[i] += acc[64 + i] for 64 elements.
+int AddBody(void* /*signature*/) {
+  VTAUopLoopBegin(64, 1, 1, 0);
+  VTAUopPush(1, 0, 0, 64, 0, 2, 0, 0);
+  VTAUopLoopEnd();
+  return 0;
+}
+
+int FailingBody(void* /*signature*/) { return 7; }
+
+int WrongBody(void* /*signature*/) {
+  VTAUopLoopEnd();
+  return 0;
+}
+
+class VtaCInterface : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(VTASelectDevice("functional", nullptr), 0) << VTAGetLastError(); }
+  void TearDown() override { VTARuntimeShutdown(); }
+};
+
+TEST_F(VtaCInterface, AddsVectors) {
+  VTACommandHandle cmd = VTATLSCommandHandle();
+  void* handle = nullptr;
+  for (int round = 0; round < 2; ++round) {
+    std::array<int32_t, 1024> a, b;
+    for (int i = 0; i < 1024; ++i) {
+      a[static_cast<size_t>(i)] = i - 500 + round;
+      b[static_cast<size_t>(i)] = 3 * i;
+    }
+    void* device_a = VTABufferAlloc(sizeof(a));
+    void* device_b = VTABufferAlloc(sizeof(b));
+    void* device_c = VTABufferAlloc(1024);
+    VTABufferCopy(a.data(), 0, device_a, 0, sizeof(a), VTA_MEMCPY_H2D);
+    // Through the host's pointer.
+    std::memcpy(VTABufferCPUPtr(cmd, device_b), b.data(), sizeof(b));
+    VTAReadBarrier(cmd, device_b, 32, 0, 1024);
+    VTALoadBuffer2D(cmd, device_a, 0, 64, 1, 64, 0, 0, 0, 0, 0, 3);
+    VTALoadBuffer2D(cmd, device_b, 0, 64, 1, 64, 0, 0, 0, 0, 64, 3);
+    EXPECT_EQ(VTAPushALUOp(&handle, AddBody, nullptr, 0), 0);
+    EXPECT_NE(handle, nullptr);
+    EXPECT_EQ(VTADepPush(cmd, 2, 3), 0);
+    EXPECT_EQ(VTADepPop(cmd, 2, 3), 0);
+    VTAStoreBuffer2D(cmd, 0, 4, device_c, 0, 64, 1, 64);
+    VTASynchronize(cmd, 1 << 20);
+    VTAWriteBarrier(cmd, device_c, 8, 0, 1024);
+    std::array<int8_t, 1024> c{};
+    VTABufferCopy(device_c, 0, c.data(), 0, sizeof(c), VTA_MEMCPY_D2H);
+    for (int i = 0; i < 1024; ++i) {
+      ASSERT_EQ(c[static_cast<size_t>(i)], static_cast<int8_t>(4 * i - 500 + round)) << i;
+    }
+    EXPECT_STREQ(VTAGetLastError(), "");
+    for (void* buffer : {device_a, device_b, device_c}) VTABufferFree(buffer);
+  }
+  VTARuntimeShutdown();
+  EXPECT_EQ(handle, nullptr);
+}
+
+TEST_F(VtaCInterface, MisuseLeavesAMessage) {
+  VTACommandHandle cmd = VTATLSCommandHandle();
+  const auto error = [] { return std::string(VTAGetLastError()); };
+  int word = 0;
+  VTABufferFree(&word);
+  EXPECT_THAT(error(), HasSubstr("is no buffer"));
+  EXPECT_EQ(error(), "");
+  EXPECT_EQ(VTABufferCPUPtr(cmd, &word), &word);
+  VTABufferCopy(&word, 0, &word, 0, 4, VTA_MEMCPY_H2D);
+  EXPECT_THAT(error(), HasSubstr("should be a buffer"));
+  void* buffer = VTABufferAlloc(16);
+  VTALoadBuffer2D(cmd, buffer, 0, 1, 1, 1, 0, 0, 0, 0, 0, 257);
+  EXPECT_THAT(error(), HasSubstr("there is no memory 257"));
+  VTAReadBarrier(cmd, buffer, 8, 0, 17);
+  EXPECT_THAT(error(), HasSubstr("beyond the buffer's end"));
+  void* handle = nullptr;
+  EXPECT_EQ(VTAPushALUOp(&handle, FailingBody, nullptr, 0), -1);
+  EXPECT_THAT(error(), HasSubstr("returned 7"));
+  EXPECT_EQ(VTAPushALUOp(&handle, WrongBody, nullptr, 0), -1);
+  EXPECT_THAT(error(), HasSubstr("has not begun"));
+  EXPECT_EQ(VTADepPush(cmd, 1, 3), -1);
+  EXPECT_THAT(error(), HasSubstr("no neighbours"));
+  VTABufferFree(buffer);
+  VTABufferFree(buffer);
+  EXPECT_THAT(error(), HasSubstr("has been freed before"));
+  EXPECT_EQ(VTASelectDevice("board", nullptr), -1);
+  EXPECT_THAT(error(), HasSubstr("there is no device 'board'; functional"));
+  EXPECT_EQ(VTASelectDevice(nullptr, "no such file.yaml"), -1);
+  EXPECT_THAT(error(), HasSubstr("no such file"));
+}
+
+}  // namespace
