@@ -4,7 +4,7 @@
 //   encode_all_fp32 [--quick] [FORMAT...]      prints a row a format; exit code 1 when a code differs
 //
 // A format takes about two minutes of processor time; with --quick, tables still see every number and the scalar
-// definition every 127th and both ends of each code's numbers: seconds.
+// definition every 127th and both ends of each code's numbers: ten seconds.
 //
 // Codes do not descend as numbers ascend, so the oracle is asked where, among the fp32 numbers of one sign, each code
 // begins, and the library at every number.
