@@ -81,6 +81,11 @@ TEST_F(VtaCommands, ExecPassesAndFails) {
   const Outcome pass = Call({"vta", "exec", folder_.path().string()});
   EXPECT_EQ(pass.code, kExitOk) << pass.err;
   EXPECT_THAT(pass.out, HasSubstr("1 of 1 pass, in 10 orders of the stages"));
+  Write("broken.json", "{");
+  const Outcome beside = Call({"vta", "exec", folder_.path().string()});
+  EXPECT_EQ(beside.code, kExitError);
+  EXPECT_THAT(beside.out, HasSubstr("1 of 2 pass"));
+  EXPECT_THAT(beside.out, HasSubstr("broken.json: is no JSON object"));
   WriteVector(true);
   const Outcome fail = Call({"vta", "exec", Path("add.json"), "--json", "-", "--orders", "2"});
   EXPECT_EQ(fail.code, kExitError);

@@ -90,6 +90,8 @@ int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostr
     status = commands[chosen()]->Run(context);
   } catch (const std::bad_alloc&) {
     status = absl::ResourceExhaustedError("out of memory");
+  } catch (const std::exception& error) {
+    status = absl::InternalError(std::string("a fault of Kiln: ") + error.what());
   }
   if (status.ok()) return kExitOk;
   err << "kiln: " << OneLine(MessageOf(status)) << '\n';

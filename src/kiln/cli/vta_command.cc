@@ -34,19 +34,16 @@ StatusOr<std::vector<fs::path>> JsonFiles(const std::vector<std::string>& argume
       files.insert(argument);
       continue;
     }
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(argument, error)) {
-      if (entry.path().extension() == ".json") files.insert(entry.path());
+    for (fs::recursive_directory_iterator at(argument, error), end; !error && at != end; at.increment(error)) {
+      if (at->path().extension() == ".json") files.insert(at->path());
     }
     if (error) return ErrorAt(argument, "", "cannot be read: " + error.message(), "");
   }
   return std::vector<fs::path>(files.begin(), files.end());
 }
 
-// A design point in YAML or, ending in .json, in the original's form; the original's default without a name.
-StatusOr<vta::Config> ReadConfig(const std::string& file) {
-  if (file.empty()) return vta::ParseOriginalConfig("{}", "");
-  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, uint64_t{1} << 20));
-  return fs::path(file).extension() == ".json" ? vta::ParseOriginalConfig(text, file) : vta::ParseConfig(text, file);
+std::string Dump(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 // What came of one vector.
@@ -70,10 +67,9 @@ class VectorsCommand {
     KILN_ASSIGN_OR_RETURN(const std::vector<fs::path> files, JsonFiles(arguments_));
     std::vector<fs::path> vectors;
     for (const fs::path& file : files) {
-      const bool named = std::find(arguments_.begin(), arguments_.end(), file.string()) != arguments_.end();
-      if (!named) {
-        KILN_ASSIGN_OR_RETURN(const bool right, is_one(file));
-        if (!right) continue;
+      if (!IsNamed(file)) {
+        const auto right = is_one(file);
+        if (right.ok() && !*right) continue;
       }
       vectors.push_back(file);
     }
@@ -81,6 +77,10 @@ class VectorsCommand {
       return ErrorAt(arguments_[0], "", "holds no such vector", fmt::format("files of format {}", format));
     }
     return vectors;
+  }
+
+  bool IsNamed(const fs::path& file) const {
+    return std::find(arguments_.begin(), arguments_.end(), file.string()) != arguments_.end();
   }
 
   // `how`: ", in 10 orders of the stages".
@@ -98,11 +98,11 @@ class VectorsCommand {
                                  {"difference", one.difference.value_or("")}});
     }
     if (json_ == "-") {
-      context.out << json.dump(2) << '\n';
+      context.out << Dump(json);
     } else {
       context.out << table.ToString()
                   << fmt::format("\n{} of {} pass{}\n", std::ssize(outcomes) - failed, outcomes.size(), how);
-      if (!json_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(json_, json.dump(2) + "\n"));
+      if (!json_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(json_, Dump(json)));
     }
     if (failed == 0) return OkStatus();
     return absl::DataLossError(fmt::format("{} of {} vectors fail", failed, outcomes.size()));
@@ -130,7 +130,14 @@ class ExecCommand : public VectorsCommand {
     std::vector<Outcome> outcomes;
     Progress progress = context.StartProgress("vectors", std::ssize(files));
     for (const fs::path& file : files) {
-      KILN_ASSIGN_OR_RETURN(const vta::ProgramVector vector, vta::ReadProgramVector(file));
+      const auto read = vta::ReadProgramVector(file);
+      if (!read.ok()) {
+        // One of many in a folder does not keep the others from running.
+        if (IsNamed(file)) return read.status();
+        outcomes.push_back({file.string(), file.stem().string(), "", "", MessageOf(read.status())});
+        continue;
+      }
+      const vta::ProgramVector& vector = *read;
       Outcome one{file.string(), vector.name, vta::SizesOf(vector.config), "", std::nullopt};
       if (vector.fault.has_value()) one.what = fmt::format(", stopped with {}", *vector.fault);
       for (int order = 0; order < orders_ && !one.difference.has_value(); ++order) {
@@ -160,7 +167,13 @@ class ReplayCommand : public VectorsCommand {
     std::vector<Outcome> outcomes;
     Progress progress = context.StartProgress("vectors", std::ssize(files));
     for (const fs::path& file : files) {
-      KILN_ASSIGN_OR_RETURN(const vta::RuntimeVector vector, vta::ReadRuntimeVector(file));
+      const auto read = vta::ReadRuntimeVector(file);
+      if (!read.ok()) {
+        if (IsNamed(file)) return read.status();
+        outcomes.push_back({file.string(), file.stem().string(), "", "", MessageOf(read.status())});
+        continue;
+      }
+      const vta::RuntimeVector& vector = *read;
       Outcome one{file.string(), vector.name, vta::SizesOf(vector.config), "", std::nullopt};
       KILN_ASSIGN_OR_RETURN(one.difference, vta::Replay(vector, device_));
       outcomes.push_back(std::move(one));
@@ -204,14 +217,14 @@ class LintCommand {
                                   {"message", finding.message}});
     }
     if (json_ == "-") {
-      context.out << json.dump(2) << '\n';
+      context.out << Dump(json);
     } else {
       context.out << (result.findings.empty() ? std::string("nothing found\n") : table.ToString()) << '\n'
                   << "portable to HLS     " << Reasons(result.hls) << '\n'
                   << "portable to Chisel  " << Reasons(result.chisel) << '\n'
                   << "hazards             " << (result.hazard_free ? "none" : "an accumulator is used again too soon")
                   << '\n';
-      if (!json_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(json_, json.dump(2) + "\n"));
+      if (!json_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(json_, Dump(json)));
     }
     if (result.findings.empty()) return OkStatus();
     return absl::DataLossError(fmt::format("{}: {} findings", file_, result.findings.size()));
@@ -236,8 +249,9 @@ class TextCommand {
     app.add_option("--config", config_,
                    "Design point (YAML), or the original's configuration (JSON); without: its default")
         ->type_name("FILE");
-    app.add_option("-o,--output", output_,
-                   assembles_ ? "Where the program goes" : "Where the text goes; - is standard output")
+    app.add_option(
+           "-o,--output", output_,
+           assembles_ ? "Where the program goes; - is standard output" : "Where the text goes; - is standard output")
         ->required(assembles_)
         ->type_name("FILE");
     app.footer(assembles_ ? "Example:\n  kiln vta assemble program.txt -o program.bin"
@@ -246,12 +260,15 @@ class TextCommand {
 
   Status Run(Context& context) const {
     KILN_RETURN_IF_ERROR(CheckOutput(output_));
-    KILN_ASSIGN_OR_RETURN(const vta::Config config, ReadConfig(config_));
+    KILN_ASSIGN_OR_RETURN(const vta::Config config, vta::LoadConfig(config_));
     const vta::Encoding encoding(config);
     KILN_ASSIGN_OR_RETURN(const std::string content, ReadFile(file_, uint64_t{1} << 30));
     if (assembles_) {
       KILN_ASSIGN_OR_RETURN(const std::vector<uint8_t> program, vta::Assemble(content, file_, encoding));
-      return WriteOutput(output_, std::string(program.begin(), program.end()));
+      const std::string bytes(program.begin(), program.end());
+      if (output_ != "-") return WriteOutput(output_, bytes);
+      context.out << bytes;
+      return OkStatus();
     }
     if (content.size() % vta::kInstructionBytes != 0) {
       return ErrorAt(file_, "", fmt::format("has {} bytes", content.size()), "16 bytes an instruction");

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -10,6 +11,18 @@
 namespace kiln {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+// A device or a pipe cannot be replaced by a file: what is written goes into it.
+Status WriteInto(const fs::path& path, std::string_view bytes) {
+  std::ofstream out(path, std::ios::binary);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  out.flush();
+  return out ? OkStatus() : ErrorAt(path.string(), "", "could not be written in full", "name a file");
+}
+
+}  // namespace
 
 StatusOr<std::string> ReadFile(const fs::path& path, uint64_t max_bytes) {
   std::error_code error;
@@ -32,14 +45,25 @@ StatusOr<std::string> ReadFile(const fs::path& path, uint64_t max_bytes) {
       return bytes;
     }
   }
-  bytes.assign(std::istreambuf_iterator<char>(in), {});
-  if (bytes.size() > max_bytes) return ErrorAt(path.string(), "", "is too large", "");
+  // A pipe or device has no size to look at first.
+  std::array<char, 1 << 16> piece;
+  while (in.read(piece.data(), piece.size()) || in.gcount() > 0) {
+    bytes.append(piece.data(), static_cast<size_t>(in.gcount()));
+    if (bytes.size() > max_bytes) return ErrorAt(path.string(), "", "is too large", "");
+  }
   return bytes;
 }
 
-Status WriteFile(const fs::path& path, std::string_view bytes) {
-  const fs::path part = path.string() + ".part" + std::to_string(::getpid());
+Status WriteFile(const fs::path& named, std::string_view bytes) {
   std::error_code error;
+  // Where a link points to is written, not the link.
+  const fs::path target = fs::is_symlink(named, error) ? fs::weakly_canonical(named, error) : named;
+  const fs::path path = target.empty() ? named : target;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status)) {
+    return WriteInto(path, bytes);
+  }
+  const fs::path part = path.string() + ".part" + std::to_string(::getpid());
   {
     std::ofstream out(part, std::ios::binary | std::ios::trunc);
     if (!out) {

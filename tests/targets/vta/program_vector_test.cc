@@ -91,7 +91,12 @@ TEST_F(VtaOwnVector, ErrorsNameFileAndKey) {
     return Error();
   };
   EXPECT_THAT(with("format", "vta-vector-2"), HasSubstr("own.json: key 'format': 'vta-vector-2' is none of programs"));
-  EXPECT_THAT(with("dram_base", 100), HasSubstr("key 'dram_base': 100 begins no page; a multiple of 4096"));
+  EXPECT_THAT(with("dram_base", 100),
+              HasSubstr("key 'dram_base': no memory begins at 100; a multiple of 4096, and not 0"));
+  EXPECT_THAT(with("dram_base", 0), HasSubstr("no memory begins at 0"));
+  nlohmann::json deep = 1;
+  for (int i = 0; i < 100; ++i) deep = nlohmann::json::array({deep});
+  EXPECT_THAT(with("name", deep), HasSubstr("is no JSON object"));
   EXPECT_THAT(with("dram_base", -1), HasSubstr("key 'dram_base': -1 is no count"));
   EXPECT_THAT(with("dram_size", 1), HasSubstr("in.bin: has"));
   EXPECT_THAT(with("dram_in", "../in.bin"), HasSubstr("'../in.bin' is no file beside it"));

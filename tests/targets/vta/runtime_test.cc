@@ -170,6 +170,16 @@ TEST_F(VtaRuntime, RecordingChecks) {
   EXPECT_THAT(message(Kernel::Mode::kGemm, [&] { return uop(5000); }), HasSubstr("micro-op of accumulator 5000"));
   EXPECT_THAT(message(Kernel::Mode::kGemm, [&] { return runtime_->Synchronise(0); }), HasSubstr("inside a kernel"));
   EXPECT_THAT(MessageOf(runtime_->EndLoop()), HasSubstr("outside of a kernel's body"));
+  EXPECT_THAT(message(Kernel::Mode::kAlu,
+                      [&] { return runtime_->AddUop({.mode = Kernel::Mode::kAlu, .uop = {0, 0, 0}, .alu = 259}); }),
+              HasSubstr("ALU operation 259; 0 to 4"));
+  EXPECT_THAT(message(Kernel::Mode::kGemm, [&] { return runtime_->DependencyPush(1, 2); }),
+              HasSubstr("a dependency inside a kernel's body"));
+  // What does not fit leaves nothing behind.
+  KernelSlot long_loop;
+  EXPECT_THAT(MessageOf(AddImmediate(long_loop, 0, 20000, 1)), HasSubstr("inner is 20000"));
+  EXPECT_EQ(StoreAndRun(1), std::vector<int>{0});
+  EXPECT_THAT(TextOf(0)[0], HasSubstr("NOP stage=compute"));
   KernelSlot slot;
   EXPECT_THAT(MessageOf(AddOnes(slot, 9000)), HasSubstr("a kernel of 9000 micro-ops; the buffer holds 8192"));
 }
@@ -212,7 +222,11 @@ TEST_F(VtaRuntime, SerialProgramsGiveTheSame) {
   ASSERT_TRUE(AddImmediate(a, 0, 2, 5).ok());
   ASSERT_TRUE(AddImmediate(b, 1, 1, 6).ok());
   EXPECT_EQ(StoreAndRun(2), (std::vector<int>{5, 11}));
-  EXPECT_THAT(TextOf(0).back(), "-n-- FINISH");
+  const std::vector<std::string> text = TextOf(0);
+  ASSERT_GE(text.size(), 3u);
+  EXPECT_THAT(text.back(), "---- FINISH");
+  EXPECT_THAT(text[text.size() - 2], "p--- NOP stage=compute");
+  EXPECT_THAT(text[text.size() - 3], "-n-N NOP stage=load");
 }
 
 TEST(VtaPages, FreedRangesAreUsedAgainAsTheyAre) {

@@ -67,8 +67,32 @@ TEST_F(VtaCInterface, AddsVectors) {
     EXPECT_STREQ(VTAGetLastError(), "");
     for (void* buffer : {device_a, device_b, device_c}) VTABufferFree(buffer);
   }
+  // A handle from before is none: its kernel is recorded anew.
   VTARuntimeShutdown();
-  EXPECT_EQ(handle, nullptr);
+  void* const before = handle;
+  EXPECT_EQ(VTAPushALUOp(&handle, AddBody, nullptr, 0), 0);
+  EXPECT_NE(handle, before);
+}
+
+int ShutdownBody(void* /*signature*/) {
+  VTARuntimeShutdown();
+  EXPECT_EQ(VTASelectDevice("functional", nullptr), -1);
+  return 0;
+}
+
+TEST_F(VtaCInterface, HandlesAreToldByWhatTheyHold) {
+  void* first = nullptr;
+  EXPECT_EQ(VTAPushALUOp(&first, AddBody, nullptr, 0), 0);
+  void* const held = first;
+  first = nullptr;
+  EXPECT_EQ(VTAPushALUOp(&first, FailingBody, nullptr, 0), -1);  // another kernel, so its body runs
+  EXPECT_NE(first, held);
+  void* other = nullptr;
+  EXPECT_EQ(VTAPushALUOp(&other, ShutdownBody, nullptr, 0), 0);
+  EXPECT_THAT(std::string(VTAGetLastError()), HasSubstr("inside a kernel's body"));
+  void* buffer = VTABufferAlloc(16);
+  VTABufferCopy(buffer, 0, buffer, 0, SIZE_MAX, 3);
+  EXPECT_STRNE(VTAGetLastError(), "");
 }
 
 TEST_F(VtaCInterface, MisuseLeavesAMessage) {

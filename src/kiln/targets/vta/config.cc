@@ -1,13 +1,17 @@
 #include "kiln/targets/vta/config.h"
 
+#include <algorithm>
 #include <bit>
+#include <filesystem>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
+#include <iterator>
 #include <optional>
 
 #include "fmt/format.h"
+#include "kiln/support/file.h"
 #include "kiln/support/yaml.h"
 #include "kiln/targets/vta/isa.h"
+#include "kiln/targets/vta/json_reader.h"
 
 namespace kiln::vta {
 namespace {
@@ -99,13 +103,16 @@ constexpr Key kInputBuffer{"LOG_INP_BUFF_SIZE", 0, 30, 15};
 constexpr Key kWeightBuffer{"LOG_WGT_BUFF_SIZE", 0, 30, 18};
 constexpr Key kAccumulatorBuffer{"LOG_ACC_BUFF_SIZE", 0, 30, 17};
 
+constexpr const Key* kKeys[] = {&kInputWidth,  &kWeightWidth,  &kAccumulatorWidth, &kBatch, &kBlock, &kUopBuffer,
+                                &kInputBuffer, &kWeightBuffer, &kAccumulatorBuffer};
+
 // Reads a key of the original's; notes the first fault.
-int64_t PowerOf(const nlohmann::json& json, const Key& key, std::string_view source, Status* status) {
+int64_t PowerOf(const Json& json, const Key& key, std::string_view source, Status* status) {
   int64_t log = key.least;
   if (const auto at = json.find(key.original); at != json.end()) {
     const bool right = at->is_number_integer() && *at >= key.low && *at <= key.high;
     if (!right && status->ok()) {
-      *status = ErrorAt(source, fmt::format("key '{}'", key.original), at->dump() + " is no logarithm that this can be",
+      *status = ErrorAt(source, fmt::format("key '{}'", key.original), Shown(*at) + " is no logarithm that this can be",
                         fmt::format("a whole number from {} to {}", key.low, key.high));
     }
     if (right) log = at->get<int64_t>();
@@ -164,9 +171,16 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
 }
 
 StatusOr<Config> ParseOriginalConfig(std::string_view text, std::string_view source) {
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json json = ParseJson(text);
   if (!json.is_object()) return ErrorAt(source, "", "is no JSON object", "a configuration like VTA's vta_config.json");
   Status status = OkStatus();
+  for (const auto& [name, value] : json.items()) {
+    const bool known =
+        std::any_of(std::begin(kKeys), std::end(kKeys), [&](const Key* k) { return k->original == name; });
+    if (!known && name.starts_with("LOG_")) {
+      return ErrorAt(source, fmt::format("key '{}'", name), "is no size of VTA", "one of the original's keys");
+    }
+  }
   const auto read = [&](const Key& key) { return PowerOf(json, key, source, &status); };
   Config c;
   c.input_bits = static_cast<int>(read(kInputWidth));
@@ -182,6 +196,15 @@ StatusOr<Config> ParseOriginalConfig(std::string_view text, std::string_view sou
   if (const auto fault = FindFault(c)) return ErrorAt(source, fault->key, fault->fault, fault->remedy);
   c.name = SizesOf(c);
   return c;
+}
+
+StatusOr<Config> LoadConfig(const std::string& file) {
+  if (file.empty()) return ParseOriginalConfig("{}", "");
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, uint64_t{1} << 28));
+  if (std::filesystem::path(file).extension() != ".json") return ParseConfig(text, file);
+  const Json json = ParseJson(text);
+  const auto inner = json.is_object() ? json.find("config") : json.end();
+  return ParseOriginalConfig(json.is_object() && inner != json.end() ? inner->dump() : text, file);
 }
 
 std::string PrintConfig(const Config& c) {

@@ -9,11 +9,44 @@ namespace {
 constexpr uint64_t kMaxJson = uint64_t{1} << 28;
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
+constexpr int kMaxDepth = 32;  // writing and copying recurse
+constexpr size_t kMaxShown = 60;
+
+// Whether brackets outside of strings are nested no deeper than that.
+bool IsShallow(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char letter = text[i];
+    if (in_string && letter == '\\') {
+      ++i;  // what is escaped ends no string
+    } else if (letter == '"') {
+      in_string = !in_string;
+    } else if (!in_string && (letter == '[' || letter == '{')) {
+      if (++depth > kMaxDepth) return false;
+    } else if (!in_string && (letter == ']' || letter == '}')) {
+      --depth;
+    }
+  }
+  return true;
+}
+
 }  // namespace
+
+Json ParseJson(std::string_view text) {
+  if (!IsShallow(text)) return Json(Json::value_t::discarded);
+  return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+}
+
+std::string Shown(const Json& value) {
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "...";
+  return text;
+}
 
 StatusOr<Json> ReadJson(const std::filesystem::path& file) {
   KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kMaxJson));
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Json json = ParseJson(text);
   if (!json.is_object()) return ErrorAt(file.string(), "", "is no JSON object", "a program or runtime vector");
   return json;
 }
@@ -40,7 +73,7 @@ uint64_t JsonReader::Count(const Json& object, const std::string& key, const std
   const Json* value = Find(object, key, path);
   if (value == nullptr) return 0;
   if (value->is_number_unsigned() && value->get<uint64_t>() <= most) return value->get<uint64_t>();
-  Fail(path.empty() ? key : path, value->dump() + " is no count", fmt::format("a whole number from 0 to {}", most));
+  Fail(path.empty() ? key : path, Shown(*value) + " is no count", fmt::format("a whole number from 0 to {}", most));
   return 0;
 }
 
@@ -48,7 +81,7 @@ std::string JsonReader::Text(const Json& object, const std::string& key, const s
   const Json* value = Find(object, key, path);
   if (value == nullptr) return "";
   if (value->is_string()) return value->get<std::string>();
-  Fail(path.empty() ? key : path, value->dump() + " is no text", "text");
+  Fail(path.empty() ? key : path, Shown(*value) + " is no text", "text");
   return "";
 }
 

@@ -16,6 +16,11 @@ namespace kiln::vta {
 
 using Json = nlohmann::json;
 
+// JSON of a text; discarded (is_discarded) where it is none, or is nested deeper than any vector.
+Json ParseJson(std::string_view text);
+// A value for messages: cut off where it is long.
+std::string Shown(const Json& value);
+
 // A file whose root is an object.
 StatusOr<Json> ReadJson(const std::filesystem::path& file);
 // Whether its key "format" is this one.

@@ -30,6 +30,9 @@ Status Kernel::Add(const Push& push) {
   if (push.mode != Mode::kGemm && push.mode != Mode::kAlu) {
     return Misuse(fmt::format("micro-op mode {}; 0 (GEMM) or 1 (ALU)", static_cast<uint32_t>(push.mode)));
   }
+  if (push.mode == Mode::kAlu && push.alu > static_cast<uint32_t>(AluOp::kMultiply)) {
+    return Misuse(fmt::format("ALU operation {}; 0 to 4", push.alu));
+  }
   if (uops_.empty()) first_ = push;
   const bool alike =
       push.mode == first_.mode && push.reset == first_.reset &&

@@ -81,8 +81,8 @@ StatusOr<ProgramVector> ReadProgramVector(const fs::path& file) {
   vector.name = reader.Text(json, "name", "");
   const Json* config = reader.Find(json, "config", "config");
   vector.base = reader.Count(json, "dram_base", "dram_base", kMaxImage);
-  if (vector.base % DeviceMemory::kPageBytes != 0) {
-    reader.Fail("dram_base", fmt::format("{} begins no page", vector.base), "a multiple of 4096");
+  if (vector.base % DeviceMemory::kPageBytes != 0 || vector.base == 0) {
+    reader.Fail("dram_base", fmt::format("no memory begins at {}", vector.base), "a multiple of 4096, and not 0");
   }
   const uint64_t bytes = reader.Count(json, "dram_size", "dram_size", kMaxImage);
   const std::string before = reader.Text(json, "dram_in", "");

@@ -155,6 +155,8 @@ Status Runtime::PushKernel(Kernel::Mode mode, KernelSlot& slot, std::span<const 
   }
   const Kernel& kernel = *at->second;
   if (kernel.uops().empty()) return OkStatus();
+  if (const auto misfit = encoding_.FindMisfit(kernel.InstructionAt(0))) return absl::OutOfRangeError(*misfit);
+  if (kernel.uops().size() > UINT16_MAX) return Misuse(fmt::format("a kernel of {} micro-ops", kernel.uops().size()));
   KILN_RETURN_IF_ERROR(SynchroniseIfFull(kernel.uops().size()));
   KILN_ASSIGN_OR_RETURN(const KernelCache::Place place, cache_.Find(&kernel));
   if (place.load_from.has_value()) {
@@ -194,6 +196,7 @@ Status Runtime::AddUop(const Kernel::Push& push) {
 }
 
 Status Runtime::DependencyPush(int from, int to) {
+  if (recording_ != nullptr) return Misuse("a dependency inside a kernel's body");
   KILN_ASSIGN_OR_RETURN(const Stage giver, StageOfNumber(from));
   KILN_ASSIGN_OR_RETURN(const Stage taker, StageOfNumber(to));
   if (!stream_.Push(giver, taker)) return Misuse(fmt::format("stages {} and {} are no neighbours", from, to));
@@ -201,6 +204,7 @@ Status Runtime::DependencyPush(int from, int to) {
 }
 
 Status Runtime::DependencyPop(int from, int to) {
+  if (recording_ != nullptr) return Misuse("a dependency inside a kernel's body");
   KILN_ASSIGN_OR_RETURN(const Stage giver, StageOfNumber(from));
   KILN_ASSIGN_OR_RETURN(const Stage taker, StageOfNumber(to));
   if (!stream_.Pop(giver, taker)) return Misuse(fmt::format("stages {} and {} are no neighbours", from, to));

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kFormat = "vta-rtapi-1";
 constexpr uint64_t kMost = UINT32_MAX;
+constexpr auto kMostMemory = static_cast<uint64_t>(Memory::kAccumulator8);
 
 // The calls of one vector, made on one runtime.
 class Player {
@@ -105,7 +106,8 @@ class Player {
     t.y_size = Number(arguments, "y_size");
     t.x_stride = Number(arguments, "x_stride");
     t.sram_index = Number(arguments, sram + "_sram_index");
-    t.memory = static_cast<Memory>(Number(arguments, sram + "_memory_type"));
+    const std::string key = sram + "_memory_type";
+    t.memory = static_cast<Memory>(reader_.Count(arguments, key, path_ + "." + key, kMostMemory));
     return t;
   }
   Status Load(const Json& arguments) {
@@ -151,7 +153,8 @@ class Player {
     const auto is = [&](const char* name, size_t arguments) {
       return call.is_array() && call.size() == 2 && call[0] == name && call[1].is_array() &&
              call[1].size() == arguments && std::all_of(call[1].begin(), call[1].end(), [](const Json& number) {
-               return number.is_number_integer() && number >= INT32_MIN && number <= int64_t{UINT32_MAX};
+               if (number.is_number_unsigned()) return number.get<uint64_t>() <= kMost;
+               return number.is_number_integer() && number.get<int64_t>() >= INT32_MIN;
              });
     };
     std::vector<int64_t> n;
@@ -169,7 +172,7 @@ class Player {
                               .use_immediate = n[6] != 0,
                               .immediate = static_cast<int32_t>(n[7])});
     }
-    reader_.Fail(path_ + ".body", call.dump() + " is no call of a kernel's body",
+    reader_.Fail(path_ + ".body", Shown(call) + " is no call of a kernel's body",
                  "VTAUopLoopBegin with 4, VTAUopPush with 8, VTAUopLoopEnd with no numbers");
     return reader_.status();
   }
@@ -194,7 +197,15 @@ class Player {
     if (count != expected.instructions.size()) {
       differ(fmt::format("{} instructions; {}", count, expected.instructions.size()));
     }
-    for (const RuntimeVector::UopLoad& load : expected.uop_loads) {
+    const std::vector<Instruction> loads = UopLoadsOf(launch);
+    if (loads.size() != expected.uop_loads.size()) {
+      differ(fmt::format("{} loads of micro-ops; {}", loads.size(), expected.uop_loads.size()));
+    }
+    for (size_t i = 0; i < std::min(loads.size(), expected.uop_loads.size()); ++i) {
+      const RuntimeVector::UopLoad& load = expected.uop_loads[i];
+      if (loads[i].sram_base != load.sram) {
+        differ(fmt::format("micro-ops go to {}; {}", loads[i].sram_base, load.sram));
+      }
       const uint64_t first = (load.address - launch.uops_at) / Config::kUopBytes;
       const bool inside = load.address >= launch.uops_at && first + load.words.size() <= launch.uops.size();
       if (!inside ||
@@ -202,6 +213,17 @@ class Player {
         differ(fmt::format("micro-ops at {:#x} differ", load.address));
       }
     }
+  }
+
+  std::vector<Instruction> UopLoadsOf(const Runtime::Launch& launch) const {
+    const Encoding encoding(vector_.config);
+    std::vector<Instruction> loads;
+    for (size_t at = 0; at < launch.instructions.size(); at += kInstructionBytes) {
+      const Instruction in = encoding.Decode(
+          std::span<const uint8_t, kInstructionBytes>(launch.instructions.data() + at, kInstructionBytes));
+      if (in.opcode == Opcode::kLoad && in.memory == Memory::kUop && !IsNop(in)) loads.push_back(in);
+    }
+    return loads;
   }
 
   void CompareBuffers() {
@@ -239,8 +261,8 @@ void ReadLaunch(const Json& json, const std::string& path, JsonReader& reader, R
     one.address = reader.Count(load, "dram_addr", path + ".uop_loads.dram_addr", kMost);
     one.sram = reader.Count(load, "sram", path + ".uop_loads.sram", kMost);
     for (const Json& word : reader.List(load, "words", path + ".uop_loads.words")) {
-      if (!word.is_number_unsigned() || word > kMost)
-        reader.Fail(path + ".uop_loads.words", word.dump() + " is no word", "");
+      if (!word.is_number_unsigned() || word.get<uint64_t>() > kMost)
+        reader.Fail(path + ".uop_loads.words", Shown(word) + " is no word", "");
       one.words.push_back(word.is_number_unsigned() ? word.get<uint32_t>() : 0);
     }
   }

@@ -82,12 +82,10 @@ void InstructionStream::FinishSerial() {
       Chain(program, in);
     }
   }
-  const Instruction finish;
-  if (program.empty()) {
-    program.push_back(finish);
-  } else {
-    Chain(program, finish);
-  }
+  // A handshake of load and compute at the end, so that FINISH itself takes no token.
+  program.empty() ? program.push_back(NopOf(Stage::kLoad)) : Chain(program, NopOf(Stage::kLoad));
+  Chain(program, NopOf(Stage::kCompute));
+  program.emplace_back();
   instructions_ = std::move(program);
   pending_ = {};
 }

@@ -1,13 +1,12 @@
 #include "kiln/targets/vta/vta_runtime.h"
 
-#include <filesystem>
+#include <exception>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "kiln/support/file.h"
 #include "kiln/targets/vta/runtime.h"
 
 namespace kiln::vta {
@@ -18,7 +17,10 @@ struct Process {
   std::string device = "functional";
   std::string config_file;
   std::unique_ptr<Runtime> runtime;
-  std::map<void**, std::unique_ptr<KernelSlot>> slots;
+  // By what callers' handles hold: numbers that never come again, so that a handle from before a shutdown is none.
+  std::map<uintptr_t, std::unique_ptr<KernelSlot>> slots;
+  uintptr_t last_slot = 0;
+  bool recording = false;
   Status body = OkStatus();  // what went wrong in the body that is recorded
   std::string error, told_error;
 
@@ -27,7 +29,6 @@ struct Process {
   }
   void Shutdown() {
     runtime.reset();
-    for (const auto& [handle, slot] : slots) *handle = nullptr;
     slots.clear();
   }
 };
@@ -37,18 +38,12 @@ Process& TheProcess() {
   return process;
 }
 
-StatusOr<Config> ConfigOf(const std::string& file) {
-  if (file.empty()) return ParseOriginalConfig("{}", "");
-  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, uint64_t{1} << 20));
-  return std::filesystem::path(file).extension() == ".json" ? ParseOriginalConfig(text, file) : ParseConfig(text, file);
-}
-
 // The runtime, made when first asked for; null, with the reason noted, where that cannot be.
 Runtime* TheRuntime() {
   Process& process = TheProcess();
   if (process.runtime != nullptr) return process.runtime.get();
   const auto make = [&]() -> StatusOr<std::unique_ptr<Runtime>> {
-    KILN_ASSIGN_OR_RETURN(const Config config, ConfigOf(process.config_file));
+    KILN_ASSIGN_OR_RETURN(const Config config, LoadConfig(process.config_file));
     KILN_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, MakeDevice(process.device, config));
     return Runtime::Create(std::move(device));
   };
@@ -63,7 +58,12 @@ template <typename Work>
 int With(const Work& work) {
   Runtime* const runtime = TheRuntime();
   if (runtime == nullptr) return -1;
-  const Status status = work(*runtime);
+  Status status;
+  try {
+    status = work(*runtime);
+  } catch (const std::exception& error) {  // none may leave through C
+    status = absl::ResourceExhaustedError(error.what());
+  }
   TheProcess().Note(status);
   return status.ok() ? 0 : -1;
 }
@@ -95,13 +95,17 @@ int PushKernel(Kernel::Mode mode, void** handle, int (*body)(void*), void* signa
     if (handle == nullptr || body == nullptr) return absl::InvalidArgumentError("a kernel without handle or body");
     if (bytes < 0 || (bytes > 0 && signature == nullptr)) return absl::InvalidArgumentError("a signature of nothing");
     Process& process = TheProcess();
-    std::unique_ptr<KernelSlot>& slot = process.slots[handle];
-    if (slot == nullptr) slot = std::make_unique<KernelSlot>();
-    *handle = slot.get();
+    auto slot = process.slots.find(reinterpret_cast<uintptr_t>(*handle));
+    if (slot == process.slots.end()) {
+      slot = process.slots.emplace(++process.last_slot, std::make_unique<KernelSlot>()).first;
+      *handle = reinterpret_cast<void*>(slot->first);
+    }
     const auto* begin = static_cast<const uint8_t*>(signature);
-    return runtime.PushKernel(mode, *slot, {begin, static_cast<size_t>(bytes)}, [&]() -> Status {
+    return runtime.PushKernel(mode, *slot->second, {begin, static_cast<size_t>(bytes)}, [&]() -> Status {
       process.body = OkStatus();
+      process.recording = true;
       const int code = body(signature);
+      process.recording = false;
       if (process.body.ok() && code != 0) return absl::AbortedError("a kernel's body returned " + std::to_string(code));
       return process.body;
     });
@@ -124,6 +128,10 @@ using kiln::Status;
 
 int VTASelectDevice(const char* device, const char* config_file) {
   Process& process = TheProcess();
+  if (process.recording) {
+    process.Note(absl::FailedPreconditionError("a device is selected inside a kernel's body"));
+    return -1;
+  }
   process.Shutdown();
   process.device = device == nullptr ? "functional" : device;
   process.config_file = config_file == nullptr ? "" : config_file;
@@ -176,7 +184,14 @@ void* VTABufferCPUPtr(VTACommandHandle /*cmd*/, void* buffer) {
 
 VTACommandHandle VTATLSCommandHandle(void) { return TheRuntime(); }
 
-void VTARuntimeShutdown(void) { TheProcess().Shutdown(); }
+void VTARuntimeShutdown(void) {
+  Process& process = TheProcess();
+  if (process.recording) {
+    process.Note(absl::FailedPreconditionError("the runtime is shut down inside a kernel's body"));
+  } else {
+    process.Shutdown();
+  }
+}
 
 void VTASetDebugMode(VTACommandHandle /*cmd*/, int debug_flag) {
   With([&](Runtime& runtime) -> Status {

@@ -54,7 +54,7 @@ void VTAStoreBuffer2D(VTACommandHandle cmd, uint32_t src_sram_index, uint32_t sr
                       uint32_t dst_elem_offset, uint32_t x_size, uint32_t y_size, uint32_t x_stride);
 
 /* A kernel's body calls VTAUopLoopBegin, VTAUopPush and VTAUopLoopEnd, and returns 0. `*uop_handle` is NULL at first
- * and belongs to the runtime then. */
+ * and belongs to the runtime then; after a shutdown what it holds counts as NULL. */
 int VTAPushGEMMOp(void** uop_handle, int (*finit)(void*), void* signature, int nbytes);
 int VTAPushALUOp(void** uop_handle, int (*finit)(void*), void* signature, int nbytes);
 void VTAUopPush(uint32_t mode, uint32_t reset_out, uint32_t dst_index, uint32_t src_index, uint32_t wgt_index,
