@@ -7,7 +7,7 @@
 namespace kiln::vta {
 namespace {
 
-Status Misuse(std::string message) { return absl::FailedPreconditionError(std::move(message)); }
+Status Misuse(const std::string& message) { return absl::FailedPreconditionError(message); }
 
 }  // namespace
 

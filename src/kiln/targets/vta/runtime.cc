@@ -12,7 +12,7 @@ constexpr uint64_t kRoomBytes = uint64_t{32} << 20;  // for instructions, and as
 constexpr size_t kRoomToEnd = 6;                     // instructions that the end of a stream may take
 constexpr uint32_t kSignatures = 100;
 
-Status Misuse(std::string message) { return absl::FailedPreconditionError(std::move(message)); }
+Status Misuse(const std::string& message) { return absl::FailedPreconditionError(message); }
 
 Status CheckRange(const Buffer& buffer, uint64_t offset, uint64_t bytes) {
   if (offset <= buffer.bytes() && bytes <= buffer.bytes() - offset) return OkStatus();

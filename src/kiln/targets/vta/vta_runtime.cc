@@ -1,5 +1,6 @@
 #include "kiln/targets/vta/vta_runtime.h"
 
+#include <deque>
 #include <exception>
 #include <map>
 #include <memory>
@@ -17,9 +18,10 @@ struct Process {
   std::string device = "functional";
   std::string config_file;
   std::unique_ptr<Runtime> runtime;
-  // By what callers' handles hold: numbers that never come again, so that a handle from before a shutdown is none.
-  std::map<uintptr_t, std::unique_ptr<KernelSlot>> slots;
-  uintptr_t last_slot = 0;
+  // By what callers' handles hold: addresses of marks that stay for good, so that a handle from before a shutdown is
+  // none.
+  std::map<const void*, std::unique_ptr<KernelSlot>> slots;
+  std::deque<char> marks;
   bool recording = false;
   Status body = OkStatus();  // what went wrong in the body that is recorded
   std::string error, told_error;
@@ -95,10 +97,10 @@ int PushKernel(Kernel::Mode mode, void** handle, int (*body)(void*), void* signa
     if (handle == nullptr || body == nullptr) return absl::InvalidArgumentError("a kernel without handle or body");
     if (bytes < 0 || (bytes > 0 && signature == nullptr)) return absl::InvalidArgumentError("a signature of nothing");
     Process& process = TheProcess();
-    auto slot = process.slots.find(reinterpret_cast<uintptr_t>(*handle));
+    auto slot = process.slots.find(*handle);
     if (slot == process.slots.end()) {
-      slot = process.slots.emplace(++process.last_slot, std::make_unique<KernelSlot>()).first;
-      *handle = reinterpret_cast<void*>(slot->first);
+      *handle = &process.marks.emplace_back();
+      slot = process.slots.emplace(*handle, std::make_unique<KernelSlot>()).first;
     }
     const auto* begin = static_cast<const uint8_t*>(signature);
     return runtime.PushKernel(mode, *slot->second, {begin, static_cast<size_t>(bytes)}, [&]() -> Status {
