@@ -18,9 +18,9 @@ __m256i WeightsAt(const int16_t* numbers) { return _mm256_loadu_si256(reinterpre
 // kPairs: known when compiled, or 0.
 template <int kPairs>
 void Run(const Instruction& in, std::span<const Uop> uops, const GemmBuffers& b) {
-  const int pairs = kPairs > 0 ? kPairs : b.pairs;
   const auto tile = [&](const int16_t* weights) {
-    return [&b, pairs, weights](const int16_t* inputs, int32_t* accumulators) {
+    return [&b, weights](const int16_t* inputs, int32_t* accumulators) {
+      const int pairs = kPairs > 0 ? kPairs : b.pairs;
       for (int row = 0; row < b.batch; ++row) {
         const int16_t* input = inputs + ptrdiff_t{row} * pairs * 2;
         for (int o = 0; o < b.block_out; o += 8) {
