@@ -86,8 +86,9 @@ GemmBuffers Buffers::ForGemm() {
           .accumulators = accumulators_.data()};
 }
 
-void Buffers::WrapAccumulators() {
-  for (int32_t& number : accumulators_) number = Wrap(number, config_.accumulator_bits);
+void Buffers::WrapAccumulator(size_t element) {
+  int32_t* numbers = accumulator(element);
+  for (size_t i = 0; i < accumulator_numbers_; ++i) numbers[i] = Wrap(numbers[i], config_.accumulator_bits);
 }
 
 }  // namespace kiln::vta

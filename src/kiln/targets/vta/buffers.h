@@ -26,8 +26,8 @@ class Buffers {
   size_t accumulator_numbers() const { return accumulator_numbers_; }  // of an element
   int32_t* accumulator(size_t element) { return accumulators_.data() + element * accumulator_numbers_; }
   GemmBuffers ForGemm();
-  // Brings sums modulo 2^32 to the accumulators' width.
-  void WrapAccumulators();
+  // Brings an element's numbers modulo 2^32 to the accumulators' width.
+  void WrapAccumulator(size_t element);
 
  private:
   void PutInput(int16_t* numbers, const uint8_t* bytes) const;

@@ -9,6 +9,7 @@
 
 #include "fmt/format.h"
 #include "kiln/support/file.h"
+#include "kiln/support/integer.h"
 #include "kiln/support/yaml.h"
 #include "kiln/targets/vta/isa.h"
 #include "kiln/targets/vta/json_reader.h"
@@ -22,7 +23,6 @@ constexpr int64_t kMaxBufferBytes = int64_t{1} << 30;
 constexpr int kSramBaseBits = 16;  // of loads and stores
 
 int LogOf(int64_t value) { return std::bit_width(static_cast<uint64_t>(value)) - 1; }
-bool IsPowerOfTwo(int64_t value) { return std::has_single_bit(static_cast<uint64_t>(value)); }
 
 struct Fault {
   std::string key, fault, remedy;
@@ -210,10 +210,7 @@ StatusOr<Config> LoadConfig(const std::string& file) {
 std::string PrintConfig(const Config& c) {
   std::string out = "family: vta\n";
   const auto add = [&](std::string_view key, const auto& value) { out += fmt::format("{}: {}\n", key, value); };
-  // Quoted, so that a name like 16 or true reads back as text.
-  std::string quoted;
-  for (char letter : c.name) quoted += letter == '\'' ? std::string("''") : std::string(1, letter);
-  add("name", "'" + quoted + "'");
+  add("name", YamlText(c.name));
   add("input_bits", c.input_bits);
   add("weight_bits", c.weight_bits);
   add("accumulator_bits", c.accumulator_bits);

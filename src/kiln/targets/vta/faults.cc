@@ -52,12 +52,11 @@ std::optional<Fault> FindStaticFault(const Instruction& in, size_t index, const 
   if (store && (in.y_pad_before | in.y_pad_after | in.x_pad_before | in.x_pad_after) != 0) {
     return fault(FaultKind::kBadField, "a store has padding");
   }
-  const uint64_t width = uint64_t{in.x_pad_before} + in.x_size + in.x_pad_after;
-  const uint64_t rows = uint64_t{in.y_pad_before} + in.y_size + in.y_pad_after;
+  const uint64_t end = in.sram_base + RectangleOf(in);
   const auto elements = static_cast<uint64_t>(ElementsOf(in.memory, config));
-  if (in.sram_base + width * rows > elements) {
-    return fault(FaultKind::kSramRange, fmt::format("elements {} to {} of {} {}", in.sram_base,
-                                                    in.sram_base + width * rows - 1, elements, NameOf(in.memory)));
+  if (end > elements) {
+    return fault(FaultKind::kSramRange,
+                 fmt::format("elements {} to {} of {} {}", in.sram_base, end - 1, elements, NameOf(in.memory)));
   }
   return std::nullopt;
 }

@@ -6,18 +6,11 @@
 
 #include "fmt/format.h"
 #include "kiln/targets/vta/alu.h"
-#include "kiln/targets/vta/elements.h"
 
 namespace kiln::vta {
 namespace {
 
-// Byte address of the first element of row `row`; addresses are 32 bits wide.
-uint64_t RowAddress(const Instruction& in, uint32_t row, const Config& config) {
-  const auto element_bytes = static_cast<uint64_t>(ElementBytes(in.memory, config));
-  return static_cast<uint32_t>((in.dram_base + uint64_t{row} * in.x_stride) * element_bytes);
-}
-
-// Calls step with the indices of every step. For ALU instructions and GEMM's reset, whose indices are of accumulators.
+// Calls step with the indices of every step, weights left out.
 template <typename Step>
 void ForEachStep(const Instruction& in, std::span<const Uop> uops, const Step& step) {
   for (uint32_t outer = 0; outer < in.outer; ++outer) {
@@ -31,30 +24,29 @@ void ForEachStep(const Instruction& in, std::span<const Uop> uops, const Step& s
 }
 
 template <AluOp kOp>
-void RunAluOp(const Instruction& in, std::span<const Uop> uops, int bits, Buffers& buffers) {
+void RunAluOp(const Instruction& in, std::span<const Uop> uops, bool wraps, Buffers& buffers) {
   const size_t numbers = buffers.accumulator_numbers();
   const std::vector<int32_t> immediate(numbers, in.immediate);
   ForEachStep(in, uops, [&](const Uop& at) {
     int32_t* x = buffers.accumulator(at.dst);
     const int32_t* y = in.use_immediate ? immediate.data() : buffers.accumulator(at.src);
     for (size_t k = 0; k < numbers; ++k) x[k] = Calculate(kOp, x[k], y[k]);
-    if (bits == 32) return;
-    for (size_t k = 0; k < numbers; ++k) x[k] = Wrap(x[k], bits);
+    if (wraps) buffers.WrapAccumulator(at.dst);
   });
 }
 
-void RunAlu(const Instruction& in, std::span<const Uop> uops, int bits, Buffers& buffers) {
+void RunAlu(const Instruction& in, std::span<const Uop> uops, bool wraps, Buffers& buffers) {
   switch (in.alu) {
     case AluOp::kMin:
-      return RunAluOp<AluOp::kMin>(in, uops, bits, buffers);
+      return RunAluOp<AluOp::kMin>(in, uops, wraps, buffers);
     case AluOp::kMax:
-      return RunAluOp<AluOp::kMax>(in, uops, bits, buffers);
+      return RunAluOp<AluOp::kMax>(in, uops, wraps, buffers);
     case AluOp::kAdd:
-      return RunAluOp<AluOp::kAdd>(in, uops, bits, buffers);
+      return RunAluOp<AluOp::kAdd>(in, uops, wraps, buffers);
     case AluOp::kShiftRight:
-      return RunAluOp<AluOp::kShiftRight>(in, uops, bits, buffers);
+      return RunAluOp<AluOp::kShiftRight>(in, uops, wraps, buffers);
     case AluOp::kMultiply:
-      return RunAluOp<AluOp::kMultiply>(in, uops, bits, buffers);
+      return RunAluOp<AluOp::kMultiply>(in, uops, wraps, buffers);
   }
 }
 
@@ -156,7 +148,7 @@ std::optional<Fault> FunctionalMachine::Execute(size_t index, DeviceMemory& memo
 
 std::optional<Fault> FunctionalMachine::FindDramFault(size_t index, const DeviceMemory& memory) const {
   const Instruction& in = program_[index];
-  const uint64_t row_bytes = uint64_t{in.x_size} * static_cast<uint64_t>(ElementBytes(in.memory, config_));
+  const uint64_t row_bytes = RowBytes(in, config_);
   for (uint32_t y = 0; y < in.y_size; ++y) {
     const uint64_t address = RowAddress(in, y, config_);
     if (memory.At(address, row_bytes) != nullptr) continue;
@@ -178,7 +170,7 @@ std::optional<Fault> FunctionalMachine::Load(size_t index, const DeviceMemory& m
   zeros(width * in.y_pad_before);
   for (uint32_t y = 0; y < in.y_size; ++y) {
     zeros(in.x_pad_before);
-    const uint8_t* row = memory.At(RowAddress(in, y, config_), in.x_size * static_cast<uint64_t>(element_bytes));
+    const uint8_t* row = memory.At(RowAddress(in, y, config_), RowBytes(in, config_));
     for (uint32_t x = 0; x < in.x_size; ++x, row += element_bytes) buffers_.Put(in.memory, element++, row);
     zeros(in.x_pad_after);
   }
@@ -193,10 +185,10 @@ std::optional<Fault> FunctionalMachine::Store(size_t index, DeviceMemory& memory
   const int64_t element_bytes = ElementBytes(in.memory, config_);
   size_t element = in.sram_base;
   for (uint32_t y = 0; y < in.y_size; ++y) {
-    uint8_t* row = memory.At(RowAddress(in, y, config_), in.x_size * static_cast<uint64_t>(element_bytes));
+    uint8_t* row = memory.At(RowAddress(in, y, config_), RowBytes(in, config_));
     for (uint32_t x = 0; x < in.x_size; ++x, row += element_bytes) buffers_.Get(element++, row);
   }
-  profile_.output_store_bytes += uint64_t{in.y_size} * in.x_size * static_cast<uint64_t>(element_bytes);
+  profile_.output_store_bytes += in.y_size * RowBytes(in, config_);
   return std::nullopt;
 }
 
@@ -219,14 +211,16 @@ void FunctionalMachine::Compute(const Instruction& in) {
   const std::span<const Uop> uops = UopsOf(in);
   if (uops.empty()) return;
   if (in.opcode == Opcode::kAlu) {
-    RunAlu(in, uops, config_.accumulator_bits, buffers_);
+    RunAlu(in, uops, config_.accumulator_bits < 32, buffers_);
     profile_.alu_steps += StepsOf(in);
   } else if (in.reset) {
     ForEachStep(in, uops,
                 [&](const Uop& at) { std::fill_n(buffers_.accumulator(at.dst), buffers_.accumulator_numbers(), 0); });
   } else {
     RunGemm(in, uops, buffers_.ForGemm());
-    if (config_.accumulator_bits < 32) buffers_.WrapAccumulators();
+    if (config_.accumulator_bits < 32) {
+      ForEachStep(in, uops, [&](const Uop& at) { buffers_.WrapAccumulator(at.dst); });
+    }
     profile_.gemm_steps += StepsOf(in);
   }
 }

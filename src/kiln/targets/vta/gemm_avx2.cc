@@ -1,17 +1,9 @@
 #include <immintrin.h>
 
-#include <cstring>
-
 #include "kiln/targets/vta/gemm_kernels.h"
 
 namespace kiln::vta {
 namespace {
-
-__m256i PairAt(const int16_t* numbers) {
-  int32_t pair;
-  std::memcpy(&pair, numbers, sizeof(pair));
-  return _mm256_set1_epi32(pair);
-}
 
 __m256i WeightsAt(const int16_t* numbers) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(numbers)); }
 
@@ -28,7 +20,8 @@ void Run(const Instruction& in, std::span<const Uop> uops, const GemmBuffers& b)
           __m256i sums = _mm256_loadu_si256(at);
           for (int pair = 0; pair < pairs; ++pair) {
             const int16_t* weight = weights + (ptrdiff_t{pair} * b.block_out + o) * 2;
-            sums = _mm256_add_epi32(sums, _mm256_madd_epi16(PairAt(input + ptrdiff_t{2} * pair), WeightsAt(weight)));
+            sums = _mm256_add_epi32(
+                sums, _mm256_madd_epi16(_mm256_set1_epi32(PairAt(input + ptrdiff_t{2} * pair)), WeightsAt(weight)));
           }
           _mm256_storeu_si256(at, sums);
         }

@@ -1,17 +1,11 @@
 #include <immintrin.h>
 
-#include <cstring>
-
 #include "kiln/targets/vta/gemm_kernels.h"
 
 namespace kiln::vta {
 namespace {
 
-__m512i PairAt(const int16_t* numbers) {
-  int32_t pair;
-  std::memcpy(&pair, numbers, sizeof(pair));
-  return _mm512_set1_epi32(pair);
-}
+__m512i Spread(const int16_t* pair) { return _mm512_set1_epi32(PairAt(pair)); }
 
 constexpr int kPairs = 8, kOutputs = 16;  // of the usual block, 16x16
 
@@ -29,8 +23,8 @@ void RunBlock16(const Instruction& in, std::span<const Uop> uops, const GemmBuff
         // Two sums side by side: the instruction takes several cycles.
         __m512i even = _mm512_loadu_si512(accumulators), odd = _mm512_setzero_si512();
         for (int pair = 0; pair < kPairs; pair += 2) {
-          even = _mm512_dpwssd_epi32(even, PairAt(inputs + 2 * pair), held.pairs[pair]);
-          odd = _mm512_dpwssd_epi32(odd, PairAt(inputs + 2 * pair + 2), held.pairs[pair + 1]);
+          even = _mm512_dpwssd_epi32(even, Spread(inputs + 2 * pair), held.pairs[pair]);
+          odd = _mm512_dpwssd_epi32(odd, Spread(inputs + 2 * pair + 2), held.pairs[pair + 1]);
         }
         _mm512_storeu_si512(accumulators, _mm512_add_epi32(even, odd));
       }
@@ -49,7 +43,7 @@ void RunAny(const Instruction& in, std::span<const Uop> uops, const GemmBuffers&
           __m512i sums = _mm512_loadu_si512(at);
           for (int pair = 0; pair < b.pairs; ++pair) {
             const int16_t* weight = weights + (ptrdiff_t{pair} * b.block_out + o) * 2;
-            sums = _mm512_dpwssd_epi32(sums, PairAt(input + ptrdiff_t{2} * pair), _mm512_loadu_si512(weight));
+            sums = _mm512_dpwssd_epi32(sums, Spread(input + ptrdiff_t{2} * pair), _mm512_loadu_si512(weight));
           }
           _mm512_storeu_si512(at, sums);
         }

@@ -3,6 +3,7 @@
 #define KILN_TARGETS_VTA_GEMM_KERNELS_H_
 
 #include <cstddef>
+#include <cstring>
 
 #include "kiln/targets/vta/gemm.h"
 
@@ -15,6 +16,13 @@ GemmKernel RunGemmAvx512Vnni;  // block_out a multiple of 16
 
 // In a namespace of its own in each file, lest the linker take one file's code for another processor's.
 namespace {
+
+// A pair of operands as the one number that vector instructions spread over their lanes.
+[[maybe_unused]] int32_t PairAt(const int16_t* numbers) {
+  int32_t pair;
+  std::memcpy(&pair, numbers, sizeof(pair));
+  return pair;
+}
 
 // Calls tile(weights) for every micro-op, or for every step where weights change inside the loops, and then the step
 // that it returns, step(inputs, accumulators), for all steps with these weights. Sums wrap, so their order is free:

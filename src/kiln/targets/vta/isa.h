@@ -73,6 +73,16 @@ Instruction NopOf(Stage stage);
 // The stage whose queue it goes to. Reserved opcodes go where FINISH goes.
 Stage StageOf(const Instruction& instruction);
 
+// Elements on chip that a load or store reaches, padding included.
+inline uint64_t RectangleOf(const Instruction& in) {
+  return (uint64_t{in.x_pad_before} + in.x_size + in.x_pad_after) *
+         (uint64_t{in.y_pad_before} + in.y_size + in.y_pad_after);
+}
+// Byte address in outer memory of the first element of row `row` of a load or store; addresses are 32 bits wide.
+uint64_t RowAddress(const Instruction& in, uint32_t row, const Config& config);
+// Bytes of such a row.
+uint64_t RowBytes(const Instruction& in, const Config& config);
+
 // Micro-op executions of a GEMM or ALU instruction.
 inline uint64_t StepsOf(const Instruction& in) {
   return in.uop_end <= in.uop_begin ? 0 : uint64_t{in.outer} * in.inner * (in.uop_end - in.uop_begin);

@@ -121,6 +121,15 @@ int64_t ElementsOf(Memory memory, const Config& config) {
   return 0;
 }
 
+uint64_t RowAddress(const Instruction& in, uint32_t row, const Config& config) {
+  const auto element_bytes = static_cast<uint64_t>(ElementBytes(in.memory, config));
+  return static_cast<uint32_t>((in.dram_base + uint64_t{row} * in.x_stride) * element_bytes);
+}
+
+uint64_t RowBytes(const Instruction& in, const Config& config) {
+  return in.x_size * static_cast<uint64_t>(ElementBytes(in.memory, config));
+}
+
 Instruction NopOf(Stage stage) {
   Instruction in;
   in.opcode = stage == Stage::kStore ? Opcode::kStore : Opcode::kLoad;

@@ -1,16 +1,17 @@
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
 #include <initializer_list>
 
 #include "fmt/format.h"
+#include "kiln/targets/vta/hex.h"
 #include "kiln/targets/vta/isa.h"
 
 namespace kiln::vta {
 namespace {
 
 constexpr std::array<std::string_view, 5> kAluNames = {"min", "max", "add", "shr", "mul"};
-constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 void CopyTokens(const Instruction& from, Instruction* to) {
   to->pop_previous = from.pop_previous;
@@ -213,14 +214,12 @@ void ReadBody(Reader& reader, Instruction* in) {
 }
 
 StatusOr<Encoding::Bytes> ReadRaw(std::string_view digits) {
+  const auto parsed = ParseHex(digits);
   Encoding::Bytes bytes{};
-  bool right = digits.size() == 2 * bytes.size();
-  for (size_t i = 0; right && i < digits.size(); ++i) {
-    const size_t digit = kHexDigits.find(digits[i]);
-    right = digit != std::string_view::npos;
-    if (right) bytes[i / 2] = static_cast<uint8_t>(bytes[i / 2] << 4 | digit);
+  if (!parsed.has_value() || parsed->size() != bytes.size()) {
+    return absl::InvalidArgumentError(fmt::format("'{}' are not 32 hex digits 0-9 a-f", digits));
   }
-  if (!right) return absl::InvalidArgumentError(fmt::format("'{}' are not 32 hex digits 0-9 a-f", digits));
+  std::copy(parsed->begin(), parsed->end(), bytes.begin());
   return bytes;
 }
 
@@ -230,10 +229,7 @@ std::string Disassemble(std::span<const uint8_t, kInstructionBytes> bytes, const
   const Instruction in = encoding.Decode(bytes);
   const std::string body = Body(in);
   const bool whole = !body.empty() && std::memcmp(encoding.Encode(in).data(), bytes.data(), bytes.size()) == 0;
-  if (whole) return Tokens(in) + " " + body;
-  std::string digits;
-  for (const uint8_t byte : bytes) digits += fmt::format("{:02x}", byte);
-  return "raw " + digits;
+  return whole ? Tokens(in) + " " + body : "raw " + HexOf(bytes);
 }
 
 StatusOr<Encoding::Bytes> AssembleLine(std::string_view line, const Encoding& encoding) {

@@ -2,12 +2,12 @@
 
 #include "fmt/format.h"
 #include "kiln/support/file.h"
+#include "kiln/targets/vta/hex.h"
 
 namespace kiln::vta {
 namespace {
 
 constexpr uint64_t kMaxJson = uint64_t{1} << 28;
-constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 constexpr int kMaxDepth = 32;  // writing and copying recurse
 constexpr size_t kMaxShown = 60;
@@ -87,29 +87,18 @@ std::string JsonReader::Text(const Json& object, const std::string& key, const s
 
 std::vector<uint8_t> JsonReader::Hex(const Json& object, const std::string& key, const std::string& path) {
   const std::string digits = Text(object, key, path);
-  std::vector<uint8_t> bytes(digits.size() / 2);
-  bool right = digits.size() % 2 == 0;
-  for (size_t i = 0; right && i < digits.size(); ++i) {
-    const size_t digit = kHexDigits.find(digits[i]);
-    right = digit != std::string_view::npos;
-    bytes[i / 2] = static_cast<uint8_t>(bytes[i / 2] << 4 | (digit & 15));
-  }
-  if (!right) Fail(path.empty() ? key : path, "has other than pairs of hex digits", "0-9 a-f");
-  return bytes;
-}
-
-std::vector<Json> JsonReader::List(const Json& object, const std::string& key, const std::string& path) {
-  const Json* value = Find(object, key, path);
-  if (value == nullptr) return {};
-  if (value->is_array()) return value->get<std::vector<Json>>();
-  Fail(path.empty() ? key : path, "is no list", "a list");
+  if (auto bytes = ParseHex(digits)) return *std::move(bytes);
+  Fail(path.empty() ? key : path, "has other than pairs of hex digits", "0-9 a-f");
   return {};
 }
 
-std::string HexOf(std::span<const uint8_t> bytes) {
-  std::string digits;
-  for (const uint8_t byte : bytes) digits += fmt::format("{:02x}", byte);
-  return digits;
+const Json::array_t& JsonReader::List(const Json& object, const std::string& key, const std::string& path) {
+  static const Json::array_t kNothing;
+  const Json* value = Find(object, key, path);
+  if (value == nullptr) return kNothing;
+  if (value->is_array()) return value->get_ref<const Json::array_t&>();
+  Fail(path.empty() ? key : path, "is no list", "a list");
+  return kNothing;
 }
 
 }  // namespace kiln::vta

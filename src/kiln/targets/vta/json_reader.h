@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,16 +37,13 @@ class JsonReader {
   uint64_t Count(const Json& object, const std::string& key, const std::string& path, uint64_t most);
   std::string Text(const Json& object, const std::string& key, const std::string& path);
   std::vector<uint8_t> Hex(const Json& object, const std::string& key, const std::string& path);
-  // A list; nothing where it is none.
-  std::vector<Json> List(const Json& object, const std::string& key, const std::string& path);
+  // A list, which stands as long as the object; nothing where it is none.
+  const Json::array_t& List(const Json& object, const std::string& key, const std::string& path);
 
  private:
   const std::string file_;
   Status status_ = OkStatus();
 };
-
-// Two digits a byte, 0-9 a-f.
-std::string HexOf(std::span<const uint8_t> bytes);
 
 }  // namespace kiln::vta
 

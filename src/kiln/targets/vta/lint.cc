@@ -129,10 +129,10 @@ class Linter final : public Observer {
 
   // All rows of a load or store in outer memory.
   void AccessRows(const Instruction& in, bool writes) {
-    const auto element = static_cast<uint64_t>(ElementBytes(in.memory, config_));
-    for (uint64_t y = 0; y < in.y_size; ++y) {
-      const uint64_t begin = static_cast<uint32_t>((in.dram_base + y * in.x_stride) * element);
-      const Access access{begin, begin + in.x_size * element, position_, writes};
+    for (uint32_t y = 0; y < in.y_size; ++y) {
+      const uint64_t begin = RowAddress(in, y, config_);
+      const Access access{begin, begin + RowBytes(in, config_), position_, writes};
+      if (writes) MarkStored(access.begin, access.end);
       for (const Stage other : {Stage::kLoad, Stage::kCompute, Stage::kStore}) {
         const auto& earlier = accesses_[static_cast<size_t>(other)];
         for (auto at = earlier.rbegin(); at != earlier.rend() && !Known(other, at->position); ++at) {
@@ -158,23 +158,16 @@ class Linter final : public Observer {
                                      : memory == Memory::kInput  ? inputs_
                                      : memory == Memory::kWeight ? weights_
                                                                  : accumulators_;
-    const size_t size =
-        size_t{in.x_pad_before + in.x_size + in.x_pad_after} * (in.y_pad_before + in.y_size + in.y_pad_after);
-    for (size_t i = 0; i < size; ++i) Write(memory, elements, in.sram_base + i, false);
+    for (size_t i = 0; i < RectangleOf(in); ++i) Write(memory, elements, in.sram_base + i, false);
   }
 
   void Store(const Instruction& in) {
     if (in.y_size == 0) Note("a store of no rows");
-    for (size_t i = 0; i < size_t{in.x_size} * in.y_size; ++i) {
+    for (size_t i = 0; i < RectangleOf(in); ++i) {
       Read(Memory::kAccumulator, accumulators_, in.sram_base + i);
       if (!accumulators_[in.sram_base + i].stored_alike) Note("a store of what a load or reset left");
     }
     AccessRows(in, true);
-    const auto element = static_cast<uint64_t>(ElementBytes(in.memory, config_));
-    for (uint64_t y = 0; y < in.y_size; ++y) {
-      const uint64_t begin = static_cast<uint32_t>((in.dram_base + y * in.x_stride) * element);
-      MarkStored(begin, begin + in.x_size * element);
-    }
   }
   void MarkStored(uint64_t begin, uint64_t end) {
     // The first stretch that does not end before this one.

@@ -4,6 +4,7 @@
 
 #include "fmt/format.h"
 #include "kiln/support/file.h"
+#include "kiln/targets/vta/hex.h"
 #include "kiln/targets/vta/json_reader.h"
 
 namespace kiln::vta {
@@ -41,7 +42,7 @@ constexpr Counter kCounters[] = {{"inp_load_nbytes", &Profile::input_load_bytes}
                                  {"alu_counter", &Profile::alu_steps}};
 
 void ReadLaunches(const Json& json, JsonReader& reader, ProgramVector* vector) {
-  const std::vector<Json> runs = reader.List(json, "runs", "");
+  const Json::array_t& runs = reader.List(json, "runs", "");
   for (size_t i = 0; i < runs.size(); ++i) {
     const Json& run = runs[i];
     const std::string path = fmt::format("runs[{}].", i);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "fmt/format.h"
+#include "kiln/targets/vta/elements.h"
 
 namespace kiln::vta {
 namespace {
@@ -97,35 +98,27 @@ Status Runtime::SynchroniseIfFull(size_t uops) {
   return full ? Synchronise(0) : OkStatus();
 }
 
-Status Runtime::Load(const Buffer& from, const Transfer& t) {
-  if (recording_ != nullptr) return Misuse("a load inside a kernel's body");
-  KILN_RETURN_IF_ERROR(SynchroniseIfFull(0));
-  Instruction in;
-  in.opcode = Opcode::kLoad;
-  in.memory = t.memory;
-  in.sram_base = t.sram_index;
-  KILN_ASSIGN_OR_RETURN(in.dram_base, ElementAddress(from, t));
-  in.x_size = t.x_size;
-  in.y_size = t.y_size;
-  in.x_stride = t.x_stride;
-  in.x_pad_before = t.x_pad_before;
-  in.x_pad_after = t.x_pad_after;
-  in.y_pad_before = t.y_pad_before;
-  in.y_pad_after = t.y_pad_after;
-  return Append(in);
-}
+Status Runtime::Load(const Buffer& from, const Transfer& transfer) { return Move(Opcode::kLoad, from, transfer); }
 
-Status Runtime::Store(const Transfer& t, const Buffer& to) {
-  if (recording_ != nullptr) return Misuse("a store inside a kernel's body");
+Status Runtime::Store(const Transfer& transfer, const Buffer& to) { return Move(Opcode::kStore, to, transfer); }
+
+Status Runtime::Move(Opcode opcode, const Buffer& buffer, const Transfer& t) {
+  if (recording_ != nullptr) return Misuse("a load or store inside a kernel's body");
   KILN_RETURN_IF_ERROR(SynchroniseIfFull(0));
   Instruction in;
-  in.opcode = Opcode::kStore;
+  in.opcode = opcode;
   in.memory = t.memory;
   in.sram_base = t.sram_index;
-  KILN_ASSIGN_OR_RETURN(in.dram_base, ElementAddress(to, t));
+  KILN_ASSIGN_OR_RETURN(in.dram_base, ElementAddress(buffer, t));
   in.x_size = t.x_size;
   in.y_size = t.y_size;
   in.x_stride = t.x_stride;
+  if (opcode == Opcode::kLoad) {
+    in.x_pad_before = t.x_pad_before;
+    in.x_pad_after = t.x_pad_after;
+    in.y_pad_before = t.y_pad_before;
+    in.y_pad_after = t.y_pad_after;
+  }
   return Append(in);
 }
 
@@ -231,9 +224,9 @@ Status Runtime::Synchronise(uint64_t wait_cycles) {
   const size_t count = stream_.instructions().size();
   stream_.Clear();
   cache_.EndLaunch();
-  std::vector<uint8_t> uops;
-  for (const uint32_t word : launch.uops) {
-    for (int i = 0; i < 4; ++i) uops.push_back(static_cast<uint8_t>(word >> (8 * i)));
+  std::vector<uint8_t> uops(launch.uops.size() * Config::kUopBytes);
+  for (size_t i = 0; i < launch.uops.size(); ++i) {
+    PutNumber(uops.data(), i, 32, static_cast<int32_t>(launch.uops[i]));
   }
   if (launch.instructions.size() > kRoomBytes || uops.size() > kRoomBytes) {
     return absl::ResourceExhaustedError(fmt::format("a stream of {} instructions is too long", count));

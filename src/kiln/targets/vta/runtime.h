@@ -99,6 +99,7 @@ class Runtime {
  private:
   explicit Runtime(std::unique_ptr<Device> device);
   Status Append(const Instruction& instruction);
+  Status Move(Opcode opcode, const Buffer& buffer, const Transfer& transfer);
   // Runs what is there if the stream is almost as long as its room.
   Status SynchroniseIfFull(size_t uops);
   StatusOr<uint32_t> ElementAddress(const Buffer& buffer, const Transfer& transfer) const;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "fmt/format.h"
+#include "kiln/targets/vta/hex.h"
 #include "kiln/targets/vta/runtime.h"
 
 namespace kiln::vta {
@@ -142,7 +143,7 @@ class Player {
   Status PushKernel(Kernel::Mode mode, const Json& arguments) {
     KernelSlot& slot = slots_[reader_.Text(arguments, "handle", path_ + ".handle")];
     const std::vector<uint8_t> signature = SignatureOf(arguments);
-    const std::vector<Json> body = reader_.List(arguments, "body", path_ + ".body");
+    const Json::array_t& body = reader_.List(arguments, "body", path_ + ".body");
     KILN_RETURN_IF_ERROR(reader_.status());
     return runtime_.PushKernel(mode, slot, signature, [&]() -> Status {
       for (const Json& call : body) KILN_RETURN_IF_ERROR(Record(call));
@@ -290,7 +291,7 @@ StatusOr<RuntimeVector> ReadRuntimeVector(const std::filesystem::path& file) {
                               reader.Count(buffer, "phys", path + ".phys", kMost)};
     }
   }
-  const std::vector<Json> launches = reader.List(json, "launches", "");
+  const Json::array_t& launches = reader.List(json, "launches", "");
   for (size_t i = 0; i < launches.size(); ++i) {
     ReadLaunch(launches[i], fmt::format("launches[{}]", i), reader, &vector.launches.emplace_back());
   }
