@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "kiln/support/file.h"
+#include "kiln/support/integer.h"
 #include "kiln/support/parallel.h"
 #include "kiln/support/process.h"
 #include "kiln/targets/systolic/cycle.h"
@@ -36,8 +37,6 @@ namespace {
 constexpr int kStages = 4;            // of the vector unit: each makes models larger, none is unlike the others
 constexpr int64_t kMemory = 1 << 20;  // bytes
 constexpr uint64_t kProgramsOfAPoint = 1'000'000;  // seeds that a design point's programs have
-
-bool IsPowerOfTwo(int value) { return (value & (value - 1)) == 0; }
 
 // One that a YAML file could hold and the RTL has; in `vector_format`, where there is one.
 Config DesignPoint(uint64_t seed, const std::optional<Format>& vector_format) {

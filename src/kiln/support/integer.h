@@ -2,6 +2,7 @@
 #ifndef KILN_SUPPORT_INTEGER_H_
 #define KILN_SUPPORT_INTEGER_H_
 
+#include <bit>
 #include <cstdint>
 
 namespace kiln {
@@ -14,6 +15,8 @@ inline constexpr int64_t RoundUp(int64_t a, int64_t b) { return CeilDivide(a, b)
 inline constexpr uint64_t AlignUp(uint64_t address, uint64_t alignment) {
   return (address + alignment - 1) / alignment * alignment;
 }
+
+inline bool IsPowerOfTwo(int64_t value) { return value > 0 && std::has_single_bit(static_cast<uint64_t>(value)); }
 
 }  // namespace kiln
 

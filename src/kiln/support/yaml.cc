@@ -438,4 +438,10 @@ Status YamlFile::Finish() const {
   return state_->error;
 }
 
+std::string YamlText(std::string_view text) {
+  std::string quoted = "'";
+  for (const char letter : text) quoted += letter == '\'' ? std::string("''") : std::string(1, letter);
+  return quoted + "'";
+}
+
 }  // namespace kiln

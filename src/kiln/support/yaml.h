@@ -113,6 +113,9 @@ class YamlMap {
   std::string path_;  // "weights", "layers[2]"; empty at the root
 };
 
+// Text as a YAML value, quoted, so that a name like 16 or true reads back as text.
+std::string YamlText(std::string_view text);
+
 class YamlFile {
  public:
   // Parses a document whose root is a mapping. `source` names it in messages. Errors: not YAML (with line), not strict

@@ -1,13 +1,13 @@
 #include "kiln/targets/systolic/config.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "fmt/format.h"
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/mac.h"
 #include "kiln/numerics/quire.h"
+#include "kiln/support/integer.h"
 #include "kiln/support/yaml.h"
 #include "kiln/targets/systolic/numbers.h"
 
@@ -17,8 +17,6 @@ namespace {
 constexpr int64_t kMaxWords = 1 << 20;
 constexpr int64_t kMaxMemory = int64_t{1} << 40;
 constexpr int64_t kMaxBlock = 4096;
-
-bool IsPowerOfTwo(int64_t value) { return std::has_single_bit(static_cast<uint64_t>(value)); }
 
 // Formats without a place for random bits: nothing in this machine draws any.
 bool IsStochastic(const Format& format) { return format.rounding == Rounding::kStochastic; }
@@ -212,10 +210,7 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
 std::string PrintConfig(const Config& c) {
   std::string out = "family: systolic\n";
   const auto add = [&](std::string_view key, const auto& value) { out += fmt::format("{}: {}\n", key, value); };
-  // Quoted, so that a name like 16 or true reads back as text.
-  std::string quoted;
-  for (char letter : c.name) quoted += letter == '\'' ? std::string("''") : std::string(1, letter);
-  add("name", "'" + quoted + "'");
+  add("name", YamlText(c.name));
   add("array_rows", c.array_rows);
   add("array_columns", c.array_columns);
   add("weight_rows_per_cycle", c.weight_rows_per_cycle);

@@ -86,13 +86,13 @@ struct Config {
   int memory_latency = 16;                  // cycles, every port, fixed
   int64_t memory_bytes = int64_t{1} << 30;  // size of the address space that programs may use
 
-  // Command processor.
-  int instruction_bytes_per_cycle = 16;  // width of its port; one word of 16 bytes is decoded a cycle at best
   // All ports, then alike in width, on one AXI4 bus behind an arbiter. The cycle level counts as if each had a memory
   // of its own (docs/systolic.md, "Ports").
   bool shared_bus = false;
 
-  int command_queue_depth = 4;  // instructions waiting in front of each unit
+  // Command processor.
+  int instruction_bytes_per_cycle = 16;  // width of its port; one word of 16 bytes is decoded a cycle at best
+  int command_queue_depth = 4;           // instructions waiting in front of each unit
 
   double clock_mhz = 500;  // only to turn cycles into seconds
 

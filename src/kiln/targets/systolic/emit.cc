@@ -54,18 +54,18 @@ std::vector<Signal> SharedSignals(int port_bytes) {
   return signals;
 }
 
+std::string RangeOf(const Signal& signal) { return signal.bits == 1 ? "" : fmt::format(" [{}:0]", signal.bits - 1); }
+
 void AddPorts(const std::string& bus, const std::vector<Signal>& signals, std::string& out) {
   for (const Signal& s : signals) {
-    const std::string range = s.bits == 1 ? "" : fmt::format(" [{}:0]", s.bits - 1);
-    out += fmt::format(",\n    {} logic{} {}_{}", s.output ? "output" : "input ", range, bus, s.name);
+    out += fmt::format(",\n    {} logic{} {}_{}", s.output ? "output" : "input ", RangeOf(s), bus, s.name);
   }
 }
 
 // The same as wires inside the top.
 void AddWires(const std::string& bus, const std::vector<Signal>& signals, std::string& out) {
   for (const Signal& s : signals) {
-    const std::string range = s.bits == 1 ? "" : fmt::format(" [{}:0]", s.bits - 1);
-    out += fmt::format("  logic{} {}_{};\n", range, bus, s.name);
+    out += fmt::format("  logic{} {}_{};\n", RangeOf(s), bus, s.name);
   }
 }
 
