@@ -52,6 +52,10 @@ TEST(VtaConfig, ImpossibleCombinationsHaveAReason) {
   EXPECT_THAT(of_yaml("input_bits: 16\naccumulator_bits: 8"), HasSubstr("fewer than an output's 16"));
   EXPECT_THAT(of_yaml("input_buffer_bytes: 16"), HasSubstr("less than two elements"));
   EXPECT_THAT(of_yaml("blocks: 16"), HasSubstr("blocks"));
+  EXPECT_THAT(of_yaml("accumulator_banks: 3"), HasSubstr("key 'accumulator_banks': 3 is not a power of two"));
+  EXPECT_THAT(of_yaml("accumulator_banks: 32"), HasSubstr("key 'accumulator_banks'"));
+  EXPECT_THAT(of_yaml("memory_port_bytes: 4"), HasSubstr("key 'memory_port_bytes'"));
+  EXPECT_THAT(of_yaml("memory_latency: 2"), HasSubstr("key 'memory_latency'"));
 }
 
 TEST(VtaConfig, BlocksMayDiffer) {

@@ -30,6 +30,10 @@ Config RandomConfig(Random& random) {
     c.input_buffer_bytes = int64_t{1} << random.Between(4, 15);
     c.weight_buffer_bytes = int64_t{1} << random.Between(4, 18);
     c.accumulator_buffer_bytes = int64_t{1} << random.Between(4, 17);
+    c.memory_port_bytes = 1 << random.Between(3, 7);
+    c.memory_latency = static_cast<int>(random.Between(3, 40));
+    c.instruction_queue_depth = static_cast<int>(random.Between(64, 512));
+    c.accumulator_banks = 1 << random.Between(0, 4);
     if (ParseConfig(PrintConfig(c), "random").ok()) return c;
   }
 }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "fmt/format.h"
+#include "kiln/hardware/axi_port.h"
 #include "kiln/support/file.h"
 #include "kiln/support/integer.h"
 #include "kiln/support/yaml.h"
@@ -21,6 +22,7 @@ namespace {
 constexpr int64_t kMaxElementBytes = 4096;
 constexpr int64_t kMaxBufferBytes = int64_t{1} << 30;
 constexpr int kSramBaseBits = 16;  // of loads and stores
+constexpr int kMaxBanks = 16;
 
 int LogOf(int64_t value) { return std::bit_width(static_cast<uint64_t>(value)) - 1; }
 
@@ -88,6 +90,9 @@ std::optional<Fault> FindFault(const Config& c) {
   return std::nullopt;
 }
 
+// As many banks as a design point has that does not say.
+int DefaultBanks(const Config& c) { return static_cast<int>(std::min<int64_t>(4, c.accumulators())); }
+
 struct Key {
   std::string_view original;
   int low, high;  // of the logarithm
@@ -145,6 +150,7 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   if (family != "vta") root.Fail("family", fmt::format("'{}' is not vta", family), "family: vta");
   root.String("name", &c.name);
 
+  c.accumulator_banks = 0;
   bool powers = true;
   const auto power = [&](std::string_view key, auto* value, int64_t low, int64_t high) {
     root.Int(key, value, low, high);
@@ -163,8 +169,21 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   power("input_buffer_bytes", &c.input_buffer_bytes, 1, kMaxBufferBytes);
   power("weight_buffer_bytes", &c.weight_buffer_bytes, 1, kMaxBufferBytes);
   power("accumulator_buffer_bytes", &c.accumulator_buffer_bytes, 1, kMaxBufferBytes);
+  power("memory_port_bytes", &c.memory_port_bytes, 8, 128);
+  root.Int("memory_latency", &c.memory_latency, kAxiPortLatency + 1, 100000);
+  root.Int("instruction_queue_depth", &c.instruction_queue_depth, 2, 65536);
+  root.Double("clock_mhz", &c.clock_mhz, 1e-3, 1e5);
+  bool fits = powers;
   if (powers) {
-    if (const auto fault = FindFault(c)) root.Fail(fault->key, fault->fault, fault->remedy);
+    if (const auto fault = FindFault(c)) {
+      root.Fail(fault->key, fault->fault, fault->remedy);
+      fits = false;
+    }
+  }
+  if (fits) {
+    const int64_t most = std::min<int64_t>(kMaxBanks, c.accumulators());
+    c.accumulator_banks = DefaultBanks(c);
+    power("accumulator_banks", &c.accumulator_banks, 1, most);
   }
   KILN_RETURN_IF_ERROR(file.Finish());
   return c;
@@ -194,6 +213,7 @@ StatusOr<Config> ParseOriginalConfig(std::string_view text, std::string_view sou
   c.accumulator_buffer_bytes = read(kAccumulatorBuffer);
   KILN_RETURN_IF_ERROR(status);
   if (const auto fault = FindFault(c)) return ErrorAt(source, fault->key, fault->fault, fault->remedy);
+  c.accumulator_banks = DefaultBanks(c);
   c.name = SizesOf(c);
   return c;
 }
@@ -221,6 +241,11 @@ std::string PrintConfig(const Config& c) {
   add("input_buffer_bytes", c.input_buffer_bytes);
   add("weight_buffer_bytes", c.weight_buffer_bytes);
   add("accumulator_buffer_bytes", c.accumulator_buffer_bytes);
+  add("memory_port_bytes", c.memory_port_bytes);
+  add("memory_latency", c.memory_latency);
+  add("instruction_queue_depth", c.instruction_queue_depth);
+  add("accumulator_banks", c.accumulator_banks);
+  add("clock_mhz", c.clock_mhz);
   return out;
 }
 

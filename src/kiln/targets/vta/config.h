@@ -32,6 +32,13 @@ struct Config {
   int64_t weight_buffer_bytes = 1 << 18;
   int64_t accumulator_buffer_bytes = 1 << 17;
 
+  // What only time depends on: docs/vta-machine.md.
+  int memory_port_bytes = 8;  // of a beat: 8 to 128
+  int memory_latency = 32;    // cycles
+  int instruction_queue_depth = 512;
+  int accumulator_banks = 4;  // a power of two; equal parts of the accumulators' indices
+  double clock_mhz = 100;
+
   // Bytes of one element in memory. A micro-op has 4.
   int64_t input_element_bytes() const { return int64_t{batch} * block_in * input_bits / 8; }
   int64_t weight_element_bytes() const { return int64_t{block_out} * block_in * weight_bits / 8; }
@@ -47,6 +54,8 @@ struct Config {
   int input_index_bits() const;
   int weight_index_bits() const;
   int accumulator_index_bits() const;
+
+  int64_t accumulators_of_bank() const { return accumulators() / accumulator_banks; }
 
   static constexpr int64_t kUopBytes = 4;
 };
