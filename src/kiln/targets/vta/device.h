@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "kiln/support/status.h"
 #include "kiln/targets/vta/config.h"
+#include "kiln/targets/vta/counters.h"
 
 namespace kiln::vta {
 
@@ -54,6 +56,8 @@ class Device {
   // DataLoss with kind, instruction and its text where the program is stopped; the machine is then as new but for its
   // memory. DeadlineExceeded: out of cycles.
   virtual Status Run(uint64_t address, size_t count, uint64_t wait_cycles) = 0;
+  // Cycles and counters of the last Run that came to its end; none on machines without time.
+  virtual std::optional<RunTime> last_run() const { return std::nullopt; }
 };
 
 // A machine at the functional level in this process.

@@ -1,0 +1,54 @@
+// The cycle level: the machine of docs/vta-machine.md, unit by unit and queue by queue, with the bits of the functional
+// level.
+//
+// Every cycle looks only at what is visible in it: units read queues and counters as they stood at its begin, and what
+// they do is there in the next. Cycles in which no queue, counter or unit changes, and runs of elements that one unit
+// moves while all others stand still, are gone through in one step.
+//
+// Data move instruction by instruction: a load's in the cycle of its last word, a GEMM or ALU instruction's in the
+// cycle in which it is done, a store's when its last element is in memory. Programs whose accesses are ordered by
+// tokens cannot tell that from element by element; what races do is not defined.
+#ifndef KILN_TARGETS_VTA_CYCLE_H_
+#define KILN_TARGETS_VTA_CYCLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "kiln/targets/vta/config.h"
+#include "kiln/targets/vta/counters.h"
+#include "kiln/targets/vta/faults.h"
+#include "kiln/targets/vta/functional.h"
+#include "kiln/targets/vta/memory.h"
+#include "kiln/targets/vta/timeline.h"
+
+namespace kiln::vta {
+
+// A machine with its buffers, zero at first. Buffers and tokens stay from one launch to the next.
+class CycleMachine {
+ public:
+  explicit CycleMachine(const Config& config);
+  ~CycleMachine();
+
+  struct Result {
+    std::optional<Fault> fault;
+    bool out_of_cycles = false;  // it was given up at `wait_cycles`
+    RunTime time;                // up to FINISH, or to where it was stopped
+  };
+  // Runs `count` instructions that begin at byte `address` of `memory`. Programs that are stopped are stopped with the
+  // fault of the functional level; where they have several, with the one that the machine meets first. The machine is
+  // to be thrown away then. wait_cycles: 0 is no limit. `timeline` is told the spans of this launch.
+  Result Launch(DeviceMemory& memory, uint64_t address, size_t count, uint64_t wait_cycles = 0,
+                Timeline* timeline = nullptr);
+
+  const Profile& profile() const;
+
+ private:
+  class Machine;
+  std::unique_ptr<Machine> machine_;
+};
+
+}  // namespace kiln::vta
+
+#endif  // KILN_TARGETS_VTA_CYCLE_H_

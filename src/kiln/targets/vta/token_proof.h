@@ -1,0 +1,21 @@
+// What tokens alone say of a program, without running it.
+#ifndef KILN_TARGETS_VTA_TOKEN_PROOF_H_
+#define KILN_TARGETS_VTA_TOKEN_PROOF_H_
+
+#include <optional>
+#include <span>
+
+#include "kiln/targets/vta/faults.h"
+#include "kiln/targets/vta/isa.h"
+#include "kiln/targets/vta/tokens.h"
+
+namespace kiln::vta {
+
+// Lets every stage go as far as it gets. kDeadlock: the first instruction of the first stage that gets no further;
+// kNoFinish: no FINISH that all other instructions are proved to be done before. `tokens` are those before the launch,
+// and then those behind it. Instructions have no static fault.
+std::optional<Fault> FindTokenFault(std::span<const Instruction> program, Tokens& tokens);
+
+}  // namespace kiln::vta
+
+#endif  // KILN_TARGETS_VTA_TOKEN_PROOF_H_
