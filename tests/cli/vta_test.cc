@@ -94,6 +94,15 @@ TEST_F(VtaCommands, ExecPassesAndFails) {
   EXPECT_EQ(json["vectors"][0]["difference"], "byte 0x1406 of the memory is 0x07; 0x00 (order 0)");
 }
 
+TEST_F(VtaCommands, LaunchesEndAtTheLimitOfSteps) {
+  WriteVector(false);
+  EXPECT_EQ(Call({"vta", "exec", Path("add.json"), "--max-steps", "14"}).code, kExitOk);
+  const Outcome stopped = Call({"vta", "exec", Path("add.json"), "--max-steps", "13"});
+  EXPECT_EQ(stopped.code, kExitError);
+  EXPECT_THAT(stopped.out, HasSubstr("too_long: 1 steps more, and 0 of 13 are left"));
+  EXPECT_THAT(Call({"vta", "lint", Path("add.json"), "--max-steps", "4"}).out, HasSubstr("too_long"));
+}
+
 TEST_F(VtaCommands, LintTells) {
   WriteVector(false);
   const Outcome clean = Call({"vta", "lint", Path("add.json")});

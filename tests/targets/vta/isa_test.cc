@@ -40,6 +40,24 @@ TEST(VtaIsa, KnownWords) {
   }
 }
 
+// Hex of either case, with or without 0x; numbers of lines behind 0x.
+TEST(VtaIsa, HexIsReadInAllForms) {
+  const Encoding encoding(Default());
+  const Encoding::Bytes word = FromHex("0700000000abcdef0000000000000000");
+  for (const char* line : {"raw 0700000000abcdef0000000000000000", "raw 0700000000ABCDEF0000000000000000",
+                           "raw 0x0700000000AbCdEf0000000000000000"}) {
+    const auto assembled = AssembleLine(line, encoding);
+    ASSERT_TRUE(assembled.ok()) << assembled.status();
+    EXPECT_EQ(*assembled, word) << line;
+  }
+  const auto load = [&](const std::string& dram) {
+    return AssembleLine("---- LOAD inp sram=0 dram=" + dram + " y=1 x=12 stride=0xC pad(y0,y1,x0,x1)=0,0,0,0",
+                        encoding);
+  };
+  EXPECT_EQ(*load("0x103"), FromHex("0001000c0400000001000c000c000000"));
+  for (const char* wrong : {"0x", "0x-1", "0x100000000", "0x103g"}) EXPECT_FALSE(load(wrong).ok()) << wrong;
+}
+
 // Where the first half has room, fields of the second slip into it.
 TEST(VtaIsa, FieldsMoveWithTheBuffers) {
   Config config = Default();

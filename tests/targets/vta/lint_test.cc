@@ -105,6 +105,52 @@ p--- STORE out sram=0 dram=2048 y=1 x=2 stride=2 pad(y0,y1,x0,x1)=0,0,0,0
   EXPECT_THAT(FindingsOf("---N FINISH"), ElementsAre("tokens-left @0"));
 }
 
+// The stream of these programs stands at byte 4096: output element 256 is its first 16 bytes.
+TEST(VtaLint, StoresIntoTheStream) {
+  const auto found = [](std::string_view place) {
+    return FindingsOf(
+        std::string(kUop) + std::string(kAcc) + "---N ALU add imm=1 uop[0,1) loop 1x4 dst(0,1) src(0,1)\n" +
+        "p-P- STORE out sram=0 dram=" + std::string(place) + " y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0\n-n-- FINISH");
+  };
+  EXPECT_THAT(found("260"), ElementsAre("stream @3"));  // over FINISH
+  EXPECT_THAT(found("261"), IsEmpty());
+}
+
+TEST(VtaLint, EndsAtTheLimitOfSteps) {
+  const ProgramVector vector =
+      VectorOf("---- ALU add imm=1 uop[0,8192) loop 16383x16383 dst(0,0) src(0,0)\n---- FINISH");
+  const LintResult lint = Lint(vector, 1'000'000);
+  ASSERT_EQ(lint.findings.size(), 1u);
+  EXPECT_EQ(lint.findings[0].message, "too_long: 2198754828288 steps more, and 1000000 of 1000000 are left");
+}
+
+// 131,000 rows, none of which a token orders: looked at one by one against each other they would take minutes.
+TEST(VtaLint, ManyRowsTakeLittleTime) {
+  ProgramVector vector = VectorOf("");
+  const Encoding encoding(kConfig);
+  vector.before.resize(64 * DeviceMemory::kPageBytes);
+  size_t count = 0;
+  for (int i = 0; i < 64; ++i) {
+    for (const char* line : {"---- LOAD inp sram=0 dram=12000 y=1024 x=2 stride=1 pad(y0,y1,x0,x1)=0,0,0,0",
+                             "---- STORE out sram=0 dram=14000 y=1024 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0"}) {
+      const auto word = AssembleLine(line, encoding);
+      ASSERT_TRUE(word.ok());
+      std::copy(word->begin(), word->end(),
+                vector.before.begin() + static_cast<std::ptrdiff_t>(count++ * kInstructionBytes));
+    }
+  }
+  vector.launches[0].instructions = count;
+  const LintResult lint = Lint(vector);
+  // Nothing of both is one place; all stores but the first write again what others wrote, and nothing waits for them.
+  int races = 0, overlaps = 0;
+  for (const Finding& finding : lint.findings) {
+    races += finding.kind == FindingKind::kRace ? 1 : 0;
+    overlaps += finding.kind == FindingKind::kOverlap ? 1 : 0;
+  }
+  EXPECT_EQ(races, 0);
+  EXPECT_EQ(overlaps, 63);
+}
+
 TEST(VtaLint, WhatHardwareDoesOtherwise) {
   const auto lint = [](std::string_view line) {
     return Lint(VectorOf(std::string(kUop) + std::string(kAcc) + std::string(line) + "\n---- FINISH"));
@@ -121,6 +167,9 @@ TEST(VtaLint, WhatHardwareDoesOtherwise) {
               ElementsAre("immediate ALU with src other than dst"));
   EXPECT_THAT(lint("---- ALU add imm=1 uop[0,1) loop 0x2 dst(0,1) src(0,1)").hls,
               ElementsAre("loops or micro-ops of none"));
+  EXPECT_THAT(lint("---- GEMM reset uop[0,1) loop 1x2 dst(0,1) src(0,2047) wgt(0,1023)").chisel, IsEmpty());
+  EXPECT_THAT(lint("---- GEMM reset uop[0,1) loop 1x3 dst(0,1) src(0,1024) wgt(0,0)").hls,
+              ElementsAre("a reset with operands out of range"));
   EXPECT_FALSE(lint("---- ALU add imm=1 uop[0,1) loop 1x2 dst(0,0) src(0,0)").hazard_free);
   EXPECT_FALSE(lint("---- ALU add uop[0,1) loop 1x3 dst(0,1) src(0,0)").hazard_free);
 }

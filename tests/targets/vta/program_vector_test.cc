@@ -23,10 +23,10 @@ TEST(VtaProgramVectors, OfTheSharedFolderPass) {
   int count = 0;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (entry.path().extension() != ".json") continue;
-    const auto is_one = IsProgramVector(entry.path());
-    ASSERT_TRUE(is_one.ok()) << is_one.status();
-    if (!*is_one) continue;
-    const auto vector = ReadProgramVector(entry.path());
+    const auto json = ReadJson(entry.path());
+    ASSERT_TRUE(json.ok()) << json.status();
+    if (!HasFormat(*json, kProgramVectorFormat)) continue;
+    const auto vector = ParseProgramVector(*json, entry.path());
     ASSERT_TRUE(vector.ok()) << vector.status();
     for (uint64_t order = 0; order < 10; ++order) {
       EXPECT_EQ(FindDifference(*vector, order).value_or(""), "") << vector->name << ", order " << order;
@@ -78,6 +78,7 @@ TEST_F(VtaOwnVector, DifferencesAreTold) {
   vector->after[100] ^= 1;
   vector->profile.emplace();
   EXPECT_THAT(FindDifference(*vector, 0).value_or(""), testing::HasSubstr("_nbytes is"));
+  EXPECT_THAT(FindDifference(*vector, 0, 10).value_or(""), testing::HasSubstr("too_long"));
   vector->fault = "deadlock";
   EXPECT_THAT(FindDifference(*vector, 0).value_or(""), testing::HasSubstr("should stop with deadlock"));
 }

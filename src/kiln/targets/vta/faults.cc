@@ -1,5 +1,7 @@
 #include "kiln/targets/vta/faults.h"
 
+#include <algorithm>
+
 #include "fmt/format.h"
 
 namespace kiln::vta {
@@ -21,6 +23,8 @@ std::string_view NameOf(FaultKind kind) {
       return "deadlock";
     case FaultKind::kNoFinish:
       return "no_finish";
+    case FaultKind::kTooLong:
+      return "too_long";
   }
   return "?";
 }
@@ -59,6 +63,16 @@ std::optional<Fault> FindStaticFault(const Instruction& in, size_t index, const 
                  fmt::format("elements {} to {} of {} {}", in.sram_base, end - 1, elements, NameOf(in.memory)));
   }
   return std::nullopt;
+}
+
+UopMaximum MaximumOf(std::span<const Uop> uops) {
+  UopMaximum greatest;
+  for (const Uop& uop : uops) {
+    greatest.dst = std::max(greatest.dst, uop.dst);
+    greatest.src = std::max(greatest.src, uop.src);
+    greatest.weight = std::max(greatest.weight, uop.weight);
+  }
+  return greatest;
 }
 
 std::optional<Fault> FindRangeFault(const Instruction& in, size_t index, const UopMaximum& uops, const Config& config) {

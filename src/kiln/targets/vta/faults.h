@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,8 +22,9 @@ enum class FaultKind {
   kBadDependency,  // a token of a neighbour that the stage does not have
   kDeadlock,       // tokens waited for that nobody gives
   kNoFinish,       // no FINISH, or one that does not wait for everything else
+  kTooLong,        // more steps than the machine was told to take
 };
-std::string_view NameOf(FaultKind kind);  // "sram_range", "dram_range", "bad_opcode", ...
+std::string_view NameOf(FaultKind kind);  // "sram_range", "dram_range", "bad_opcode", ..., "too_long"
 
 struct Fault {
   FaultKind kind;
@@ -37,6 +39,7 @@ std::optional<Fault> FindStaticFault(const Instruction& instruction, size_t inde
 struct UopMaximum {
   uint32_t dst = 0, src = 0, weight = 0;
 };
+UopMaximum MaximumOf(std::span<const Uop> uops);
 // Whether all steps of a GEMM or ALU instruction stay inside the buffers. With `reset` only accumulators are looked at.
 std::optional<Fault> FindRangeFault(const Instruction& instruction, size_t index, const UopMaximum& uops,
                                     const Config& config);

@@ -50,14 +50,11 @@ void RunAlu(const Instruction& in, std::span<const Uop> uops, bool wraps, Buffer
   }
 }
 
-UopMaximum MaximumOf(std::span<const Uop> uops) {
-  UopMaximum greatest;
-  for (const Uop& uop : uops) {
-    greatest.dst = std::max(greatest.dst, uop.dst);
-    greatest.src = std::max(greatest.src, uop.src);
-    greatest.weight = std::max(greatest.weight, uop.weight);
-  }
-  return greatest;
+// What an instruction counts against the limit of steps.
+uint64_t CostOf(const Instruction& in) {
+  const bool moves = (in.opcode == Opcode::kLoad || in.opcode == Opcode::kStore) && !IsNop(in);
+  const bool computes = in.opcode == Opcode::kGemm || in.opcode == Opcode::kAlu;
+  return std::max<uint64_t>(1, moves ? RectangleOf(in) : computes ? StepsOf(in) : 0);
 }
 
 }  // namespace
@@ -105,6 +102,7 @@ std::optional<Fault> FunctionalMachine::Launch(DeviceMemory& memory, uint64_t ad
 
   tokens_.BeginLaunch();
   bool finished = false;
+  uint64_t steps_left = most_steps_;
   for (size_t done = 0; done < count; ++done) {
     std::deque<size_t>* next = nullptr;
     for (const Stage stage : order.Next()) {
@@ -122,6 +120,12 @@ std::optional<Fault> FunctionalMachine::Launch(DeviceMemory& memory, uint64_t ad
     next->pop_front();
     const Instruction& in = program_[index];
     if (auto fault = FindComputeFault(index)) return fault;
+    const uint64_t cost = CostOf(in);
+    if (cost > steps_left) {
+      return Fault{FaultKind::kTooLong, index,
+                   fmt::format("{} steps more, and {} of {} are left", cost, steps_left, most_steps_)};
+    }
+    steps_left -= cost;
     const Progress before = tokens_.Pass(in);
     if (observer != nullptr) observer->OnInstruction(index, in, before, UopsOf(in));
     if (auto fault = Execute(index, memory)) return fault;

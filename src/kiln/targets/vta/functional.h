@@ -61,6 +61,10 @@ class FunctionalMachine {
   std::optional<Fault> Launch(DeviceMemory& memory, uint64_t address, size_t count, StageOrder order = StageOrder(0),
                               Observer* observer = nullptr);
 
+  // The most steps that a launch may take: micro-op executions, elements moved, and one for any other instruction. A
+  // launch that would take more is stopped (kTooLong) before the instruction that would. No limit at first.
+  void set_most_steps(uint64_t most) { most_steps_ = most; }
+
   const Profile& profile() const { return profile_; }
   const Tokens& tokens() const { return tokens_; }
 
@@ -82,6 +86,7 @@ class FunctionalMachine {
   std::vector<Instruction> program_;
   Tokens tokens_;
   Profile profile_;
+  uint64_t most_steps_ = UINT64_MAX;
 };
 
 }  // namespace kiln::vta

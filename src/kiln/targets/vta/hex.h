@@ -1,4 +1,4 @@
-// Bytes as hex digits: two a byte, 0-9 a-f.
+// Bytes as hex digits, two a byte.
 #ifndef KILN_TARGETS_VTA_HEX_H_
 #define KILN_TARGETS_VTA_HEX_H_
 
@@ -11,8 +11,8 @@
 
 namespace kiln::vta {
 
-std::string HexOf(std::span<const uint8_t> bytes);
-// nullopt: other than pairs of such digits.
+std::string HexOf(std::span<const uint8_t> bytes);  // in lower case
+// Of either case; nullopt: other than pairs of digits.
 std::optional<std::vector<uint8_t>> ParseHex(std::string_view digits);
 
 }  // namespace kiln::vta

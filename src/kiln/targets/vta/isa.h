@@ -135,6 +135,7 @@ class Encoding {
 //   ---N LOAD inp sram=0 dram=257 y=5 x=8 stride=8 pad(y0,y1,x0,x1)=1,0,1,1
 //   pn-- NOP stage=compute
 //   ---- FINISH
+// Numbers are decimal, or hexadecimal behind 0x but for the outer count of a loop.
 // Words that no such line stands for (reserved numbers, what a no-op does not look at) are "raw" and 32 hex digits in
 // the order of memory.
 std::string Disassemble(std::span<const uint8_t, kInstructionBytes> bytes, const Encoding& encoding);

@@ -78,12 +78,15 @@ class Reader {
   void Expect(std::string_view text) {
     if (!Take(text)) Fail(fmt::format("'{}' expected before '{}'", text, rest_));
   }
+  // Decimal, or hexadecimal behind 0x unless `decimal`.
   template <typename T>
-  void Number(T* value) {
+  void Number(T* value, bool decimal = false) {
     int64_t wide = 0;
-    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), wide);
+    const bool hex = !decimal && (rest_.starts_with("0x") || rest_.starts_with("0X"));
+    const char* const begin = rest_.data() + (hex ? 2 : 0);
+    const auto [end, error] = std::from_chars(begin, rest_.data() + rest_.size(), wide, hex ? 16 : 10);
     // Whatever fits no field at all must not come around to one that does.
-    if (error != std::errc() || wide < INT32_MIN || wide > int64_t{UINT32_MAX}) {
+    if (error != std::errc() || (hex && *begin == '-') || wide < INT32_MIN || wide > int64_t{UINT32_MAX}) {
       Fail(fmt::format("a number expected before '{}'", rest_));
       return;
     }
@@ -163,7 +166,10 @@ void ReadMemory(Reader& reader, Instruction* in) {
 
 void ReadLoops(Reader& reader, Instruction* in) {
   reader.Pair("uop[", &in->uop_begin, ",", &in->uop_end, ")");
-  reader.Pair("loop", &in->outer, "x", &in->inner, "");
+  reader.Expect("loop");
+  reader.Number(&in->outer, /*decimal=*/true);  // 0x3 are no times three
+  reader.Expect("x");
+  reader.Number(&in->inner);
   reader.Pair("dst(", &in->dst_outer, ",", &in->dst_inner, ")");
   reader.Pair("src(", &in->src_outer, ",", &in->src_inner, ")");
 }
@@ -214,10 +220,11 @@ void ReadBody(Reader& reader, Instruction* in) {
 }
 
 StatusOr<Encoding::Bytes> ReadRaw(std::string_view digits) {
-  const auto parsed = ParseHex(digits);
+  const bool prefixed = digits.starts_with("0x") || digits.starts_with("0X");
+  const auto parsed = ParseHex(prefixed ? digits.substr(2) : digits);
   Encoding::Bytes bytes{};
   if (!parsed.has_value() || parsed->size() != bytes.size()) {
-    return absl::InvalidArgumentError(fmt::format("'{}' are not 32 hex digits 0-9 a-f", digits));
+    return absl::InvalidArgumentError(fmt::format("'{}' are not 32 hex digits", digits));
   }
   std::copy(parsed->begin(), parsed->end(), bytes.begin());
   return bytes;

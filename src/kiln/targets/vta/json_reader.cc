@@ -51,8 +51,7 @@ StatusOr<Json> ReadJson(const std::filesystem::path& file) {
   return json;
 }
 
-StatusOr<bool> HasFormat(const std::filesystem::path& file, std::string_view format) {
-  KILN_ASSIGN_OR_RETURN(const Json json, ReadJson(file));
+bool HasFormat(const Json& json, std::string_view format) {
   const auto at = json.find("format");
   return at != json.end() && *at == format;
 }

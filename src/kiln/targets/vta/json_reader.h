@@ -23,7 +23,7 @@ std::string Shown(const Json& value);
 // A file whose root is an object.
 StatusOr<Json> ReadJson(const std::filesystem::path& file);
 // Whether its key "format" is this one.
-StatusOr<bool> HasFormat(const std::filesystem::path& file, std::string_view format);
+bool HasFormat(const Json& json, std::string_view format);
 
 // Getters return a value of no meaning where something is wrong, and note it; the first fault stays. `path` is the
 // key's full name for messages; empty: the key itself.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "fmt/format.h"
 
@@ -20,11 +21,45 @@ struct Element {
   std::array<size_t, kStages> readers{};  // the last of each stage, likewise
 };
 
-// A stretch of outer memory that an instruction of this launch has read or written.
-struct Access {
-  uint64_t begin, end;
-  size_t position;  // counted from 1 in its stage
-  bool writes;
+// Which instruction of a stage was the last to access each byte of outer memory in this launch, as far as another
+// stage does not know it to be done.
+class Pending {
+ public:
+  // Instruction `position`, counted from 1 in its stage, accesses [begin, end). Positions never fall.
+  void Add(uint64_t begin, uint64_t end, size_t position) {
+    if (begin == end) return;
+    Split(begin);
+    Split(end);
+    stretches_.erase(stretches_.lower_bound(begin), stretches_.lower_bound(end));
+    stretches_[begin] = {end, position};
+  }
+  // The first byte of [begin, end) that an instruction behind `known` has accessed. What is known is dropped, so that
+  // it is looked at once.
+  std::optional<uint64_t> FindBehind(size_t known, uint64_t begin, uint64_t end) {
+    auto at = stretches_.upper_bound(begin);
+    if (at != stretches_.begin() && std::prev(at)->second.end > begin) --at;
+    while (at != stretches_.end() && at->first < end) {
+      if (at->second.position > known) return std::max(at->first, begin);
+      at = stretches_.erase(at);
+    }
+    return std::nullopt;
+  }
+  void Clear() { stretches_.clear(); }
+
+ private:
+  struct Stretch {
+    uint64_t end;
+    size_t position;
+  };
+  // Makes `address` no inner byte of a stretch.
+  void Split(uint64_t address) {
+    auto at = stretches_.lower_bound(address);
+    if (at == stretches_.begin() || (--at)->second.end <= address) return;
+    stretches_[address] = at->second;
+    at->second.end = address;
+  }
+
+  std::map<uint64_t, Stretch> stretches_;  // by begin, apart from each other
 };
 
 class Linter final : public Observer {
@@ -44,11 +79,14 @@ class Linter final : public Observer {
     if (!same) result_.chisel.insert("field widths and sizes are fixed");
   }
 
-  LintResult Run(const ProgramVector& program) {
+  LintResult Run(const ProgramVector& program, uint64_t most_steps) {
     DeviceMemory memory(program.base, program.before);
     FunctionalMachine machine(config_);
+    machine.set_most_steps(most_steps);
     for (const ProgramVector::Launch& launch : program.launches) {
       BeginLaunch();
+      stream_begin_ = launch.address;
+      stream_end_ = launch.address + launch.instructions * kInstructionBytes;
       const auto fault = machine.Launch(memory, launch.address, launch.instructions, StageOrder(0), this);
       if (fault.has_value()) {
         const std::string message = fmt::format("{}: {}", NameOf(fault->kind), fault->message);
@@ -84,7 +122,9 @@ class Linter final : public Observer {
         element.readers = {};
       }
     }
-    for (auto& accesses : accesses_) accesses.clear();
+    for (Pending* pending : {&loads_read_, &computes_read_, &stores_written_for_load_, &stores_written_for_compute_}) {
+      pending->Clear();
+    }
     stored_.clear();
   }
 
@@ -127,22 +167,33 @@ class Linter final : public Observer {
     element.writer = position_;
   }
 
-  // All rows of a load or store in outer memory.
-  void AccessRows(const Instruction& in, bool writes) {
+  // Whether no instruction of `stage` that this one does not know to be done has accessed [begin, end).
+  void CheckOrder(Pending& pending, Stage stage, uint64_t begin, uint64_t end) {
+    const auto at = pending.FindBehind(before_[static_cast<size_t>(stage)], begin, end);
+    if (!at.has_value()) return;
+    const bool writes = stage_ == Stage::kStore;
+    Find(FindingKind::kRace, fmt::format("memory at {:#x} is {}, and no token says that {} has {} it", *at,
+                                         writes ? "written" : "read", NameOf(stage), writes ? "read" : "written"));
+  }
+  // All rows of a load or store in outer memory. Only stores write.
+  void AccessRows(const Instruction& in) {
     for (uint32_t y = 0; y < in.y_size; ++y) {
-      const uint64_t begin = RowAddress(in, y, config_);
-      const Access access{begin, begin + RowBytes(in, config_), position_, writes};
-      if (writes) MarkStored(access.begin, access.end);
-      for (const Stage other : {Stage::kLoad, Stage::kCompute, Stage::kStore}) {
-        const auto& earlier = accesses_[static_cast<size_t>(other)];
-        for (auto at = earlier.rbegin(); at != earlier.rend() && !Known(other, at->position); ++at) {
-          if (!(at->writes || writes) || at->end <= access.begin || access.end <= at->begin) continue;
-          Find(FindingKind::kRace,
-               fmt::format("memory at {:#x} is {}, and no token says that {} has {} it", std::max(at->begin, begin),
-                           writes ? "written" : "read", NameOf(other), at->writes ? "written" : "read"));
+      const uint64_t begin = RowAddress(in, y, config_), end = begin + RowBytes(in, config_);
+      if (stage_ == Stage::kStore) {
+        MarkStored(begin, end);
+        if (begin < stream_end_ && end > stream_begin_) {
+          Find(FindingKind::kStream, fmt::format("memory at {:#x} is stored, which holds this launch's instructions",
+                                                 std::max(begin, stream_begin_)));
         }
+        CheckOrder(loads_read_, Stage::kLoad, begin, end);
+        CheckOrder(computes_read_, Stage::kCompute, begin, end);
+        stores_written_for_load_.Add(begin, end, position_);
+        stores_written_for_compute_.Add(begin, end, position_);
+      } else {
+        const bool load = stage_ == Stage::kLoad;
+        CheckOrder(load ? stores_written_for_load_ : stores_written_for_compute_, Stage::kStore, begin, end);
+        (load ? loads_read_ : computes_read_).Add(begin, end, position_);
       }
-      accesses_[static_cast<size_t>(stage_)].push_back(access);
     }
   }
 
@@ -152,7 +203,7 @@ class Linter final : public Observer {
     if (in.y_size == 0) Note("a load of no rows");
     if (in.memory == Memory::kWeight && pads) result_.hls.insert("padding of wgt");
     if (in.memory == Memory::kUop && (pads || in.y_size != 1)) result_.hls.insert("padding or rows of uop");
-    AccessRows(in, false);
+    AccessRows(in);
     const Memory memory = in.memory == Memory::kAccumulator8 ? Memory::kAccumulator : in.memory;
     std::vector<Element>& elements = memory == Memory::kUop      ? uops_
                                      : memory == Memory::kInput  ? inputs_
@@ -167,7 +218,7 @@ class Linter final : public Observer {
       Read(Memory::kAccumulator, accumulators_, in.sram_base + i);
       if (!accumulators_[in.sram_base + i].stored_alike) Note("a store of what a load or reset left");
     }
-    AccessRows(in, true);
+    AccessRows(in);
   }
   void MarkStored(uint64_t begin, uint64_t end) {
     // The first stretch that does not end before this one.
@@ -188,6 +239,7 @@ class Linter final : public Observer {
     if (uops.empty()) Note("loops or micro-ops of none");
     const bool alu = in.opcode == Opcode::kAlu;
     if (alu) CheckAlu(in, uops);
+    if (in.reset && !alu) CheckReset(in, uops);
     for (size_t u = 0; u < uops.size(); ++u) Read(Memory::kUop, uops_, in.uop_begin + u);
     if (!uops.empty() && in.uop_end > kChiselUops) result_.chisel.insert("micro-ops from 2048 on");
     std::array<size_t, 2> before = {SIZE_MAX, SIZE_MAX};  // what the last steps wrote
@@ -212,6 +264,11 @@ class Linter final : public Observer {
       }
     }
   }
+  // A reset does nothing with its other operands; hardware reads them all the same.
+  void CheckReset(Instruction in, std::span<const Uop> uops) {
+    in.reset = false;
+    if (FindRangeFault(in, index_, MaximumOf(uops), config_)) Note("a reset with operands out of range");
+  }
   void CheckAlu(const Instruction& in, std::span<const Uop> uops) {
     if (uops.empty()) return;
     if (in.alu == AluOp::kMultiply) Note("mul");
@@ -225,8 +282,10 @@ class Linter final : public Observer {
   const Config config_;
   LintResult result_;
   std::vector<Element> uops_, inputs_, weights_, accumulators_;
-  std::array<std::vector<Access>, kStages> accesses_;
+  // Reads by a stage, as far as store does not know them done; writes by store, as far as the other stages do not.
+  Pending loads_read_, computes_read_, stores_written_for_load_, stores_written_for_compute_;
   std::map<uint64_t, uint64_t> stored_;  // begin to end, apart from each other
+  uint64_t stream_begin_ = 0, stream_end_ = 0;
 
   // Of the instruction at hand.
   size_t launch_ = 0, index_ = 0, position_ = 0;
@@ -247,12 +306,16 @@ std::string_view NameOf(FindingKind kind) {
       return "uninitialised";
     case FindingKind::kOverlap:
       return "overlap";
+    case FindingKind::kStream:
+      return "stream";
     case FindingKind::kTokensLeft:
       return "tokens-left";
   }
   return "?";
 }
 
-LintResult Lint(const ProgramVector& program) { return Linter(program.config).Run(program); }
+LintResult Lint(const ProgramVector& program, uint64_t most_steps) {
+  return Linter(program.config).Run(program, most_steps);
+}
 
 }  // namespace kiln::vta

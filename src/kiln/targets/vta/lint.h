@@ -17,9 +17,11 @@ enum class FindingKind {
   kRace,           // two stages access one place, one of them writes, and no chain of tokens says which is first
   kUninitialised,  // an element of a buffer is read that nothing has written since the machine was made
   kOverlap,        // two stores of a launch write one byte
+  kStream,         // a store into the instructions of its own launch, which hardware may not have fetched yet
   kTokensLeft,     // a launch ends with tokens that nobody has taken
 };
-std::string_view NameOf(FindingKind kind);  // "fault", "race", "uninitialised", "overlap", "tokens-left"
+// "fault", "race", "uninitialised", "overlap", "stream", "tokens-left"
+std::string_view NameOf(FindingKind kind);
 
 struct Finding {
   FindingKind kind;
@@ -37,8 +39,10 @@ struct LintResult {
   bool hazard_free = true;
 };
 
-// Runs the program, too: what micro-ops say is known only then. A fault ends it.
-LintResult Lint(const ProgramVector& program);
+// Runs the program, too: what micro-ops say is known only then. A fault ends it, and so does a launch of more than
+// `most_steps` (FunctionalMachine). The time it takes grows as n log n with the steps and with the rows of loads and
+// stores.
+LintResult Lint(const ProgramVector& program, uint64_t most_steps = UINT64_MAX);
 
 }  // namespace kiln::vta
 

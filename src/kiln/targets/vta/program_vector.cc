@@ -12,7 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kFormat = "vta-vector-1";
 constexpr uint64_t kMaxImage = uint64_t{1} << 32;
 
 // An image that stands beside the JSON file.
@@ -61,7 +60,8 @@ void ReadLaunches(const Json& json, JsonReader& reader, ProgramVector* vector) {
       const std::span<const uint8_t> stream(vector->before.data() + (launch.address - vector->base), bytes);
       bool same = listed->is_array() && listed->size() == launch.instructions;
       for (size_t k = 0; same && k < listed->size(); ++k) {
-        same = (*listed)[k] == HexOf(stream.subspan(k * kInstructionBytes, kInstructionBytes));
+        const auto word = (*listed)[k].is_string() ? ParseHex((*listed)[k].get<std::string>()) : std::nullopt;
+        same = word.has_value() && std::ranges::equal(*word, stream.subspan(k * kInstructionBytes, kInstructionBytes));
       }
       if (!same) return reader.Fail(path + "insns", "differs from the stream in the image", "the same instructions");
     }
@@ -70,13 +70,15 @@ void ReadLaunches(const Json& json, JsonReader& reader, ProgramVector* vector) {
 
 }  // namespace
 
-StatusOr<bool> IsProgramVector(const fs::path& file) { return HasFormat(file, kFormat); }
-
 StatusOr<ProgramVector> ReadProgramVector(const fs::path& file) {
   KILN_ASSIGN_OR_RETURN(const Json json, ReadJson(file));
+  return ParseProgramVector(json, file);
+}
+
+StatusOr<ProgramVector> ParseProgramVector(const Json& json, const fs::path& file) {
   JsonReader reader(file.string());
-  if (const std::string format = reader.Text(json, "format", ""); format != kFormat) {
-    reader.Fail("format", fmt::format("'{}' is none of programs", format), std::string(kFormat));
+  if (const std::string format = reader.Text(json, "format", ""); format != kProgramVectorFormat) {
+    reader.Fail("format", fmt::format("'{}' is none of programs", format), std::string(kProgramVectorFormat));
   }
   ProgramVector vector;
   vector.name = reader.Text(json, "name", "");
@@ -107,9 +109,10 @@ StatusOr<ProgramVector> ReadProgramVector(const fs::path& file) {
   return vector;
 }
 
-std::optional<std::string> FindDifference(const ProgramVector& vector, uint64_t order) {
+std::optional<std::string> FindDifference(const ProgramVector& vector, uint64_t order, uint64_t most_steps) {
   DeviceMemory memory(vector.base, vector.before);
   FunctionalMachine machine(vector.config);
+  machine.set_most_steps(most_steps);
   for (size_t i = 0; i < vector.launches.size(); ++i) {
     const ProgramVector::Launch& launch = vector.launches[i];
     const auto fault = machine.Launch(memory, launch.address, launch.instructions, StageOrder(order));

@@ -10,11 +10,13 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kiln/support/status.h"
 #include "kiln/targets/vta/config.h"
 #include "kiln/targets/vta/functional.h"
+#include "kiln/targets/vta/json_reader.h"
 
 namespace kiln::vta {
 
@@ -33,15 +35,17 @@ struct ProgramVector {
   std::optional<Profile> profile;
 };
 
-// Whether a JSON file says that it is one; others may stand in the same folder. Errors: no JSON.
-StatusOr<bool> IsProgramVector(const std::filesystem::path& file);
+inline constexpr std::string_view kProgramVectorFormat = "vta-vector-1";
 // Errors name the file and the key: missing, of the wrong kind, an image of another size than dram_size, launches
 // beyond the image or with other instructions than it holds.
 StatusOr<ProgramVector> ReadProgramVector(const std::filesystem::path& file);
+// Of a file that has been read as JSON.
+StatusOr<ProgramVector> ParseProgramVector(const Json& json, const std::filesystem::path& file);
 
-// Runs it with stages in order `order` (StageOrder) and compares all bytes and counters. nullopt: as it should be;
-// else what differs first.
-std::optional<std::string> FindDifference(const ProgramVector& vector, uint64_t order);
+// Runs it with stages in order `order` (StageOrder) and compares all bytes and counters. No launch may take more than
+// `most_steps` (FunctionalMachine). nullopt: as it should be; else what differs first.
+std::optional<std::string> FindDifference(const ProgramVector& vector, uint64_t order,
+                                          uint64_t most_steps = UINT64_MAX);
 
 }  // namespace kiln::vta
 

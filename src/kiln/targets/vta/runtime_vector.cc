@@ -10,7 +10,6 @@
 namespace kiln::vta {
 namespace {
 
-constexpr std::string_view kFormat = "vta-rtapi-1";
 constexpr uint64_t kMost = UINT32_MAX;
 constexpr auto kMostMemory = static_cast<uint64_t>(Memory::kAccumulator8);
 
@@ -255,7 +254,8 @@ class Player {
 void ReadLaunch(const Json& json, const std::string& path, JsonReader& reader, RuntimeVector::Launch* launch) {
   launch->address = reader.Count(json, "insn_addr", path + ".insn_addr", kMost);
   for (const Json& digits : reader.List(json, "insns", path + ".insns")) {
-    launch->instructions.push_back(digits.is_string() ? digits.get<std::string>() : digits.dump());
+    const auto word = digits.is_string() ? ParseHex(digits.get<std::string>()) : std::nullopt;
+    launch->instructions.push_back(word.has_value() ? HexOf(*word) : Shown(digits));
   }
   for (const Json& load : reader.List(json, "uop_loads", path + ".uop_loads")) {
     RuntimeVector::UopLoad& one = launch->uop_loads.emplace_back();
@@ -271,13 +271,15 @@ void ReadLaunch(const Json& json, const std::string& path, JsonReader& reader, R
 
 }  // namespace
 
-StatusOr<bool> IsRuntimeVector(const std::filesystem::path& file) { return HasFormat(file, kFormat); }
-
 StatusOr<RuntimeVector> ReadRuntimeVector(const std::filesystem::path& file) {
   KILN_ASSIGN_OR_RETURN(const Json json, ReadJson(file));
+  return ParseRuntimeVector(json, file);
+}
+
+StatusOr<RuntimeVector> ParseRuntimeVector(const Json& json, const std::filesystem::path& file) {
   JsonReader reader(file.string());
-  if (const std::string format = reader.Text(json, "format", ""); format != kFormat) {
-    reader.Fail("format", fmt::format("'{}' is none of runtime calls", format), std::string(kFormat));
+  if (const std::string format = reader.Text(json, "format", ""); format != kRuntimeVectorFormat) {
+    reader.Fail("format", fmt::format("'{}' is none of runtime calls", format), std::string(kRuntimeVectorFormat));
   }
   RuntimeVector vector;
   vector.file = file.string();

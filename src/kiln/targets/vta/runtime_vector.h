@@ -41,9 +41,11 @@ struct RuntimeVector {
   std::map<std::string, std::vector<uint8_t>> final;  // buffers' first bytes at the end
 };
 
-StatusOr<bool> IsRuntimeVector(const std::filesystem::path& file);
+inline constexpr std::string_view kRuntimeVectorFormat = "vta-rtapi-1";
 // Errors name the file and the key.
 StatusOr<RuntimeVector> ReadRuntimeVector(const std::filesystem::path& file);
+// Of a file that has been read as JSON.
+StatusOr<RuntimeVector> ParseRuntimeVector(const Json& json, const std::filesystem::path& file);
 
 // Makes the calls on a device by name (device.h) and compares placement, streams, micro-ops and bytes. nullopt: as it
 // should be; else what differs first. Errors: a call that is unknown or malformed.

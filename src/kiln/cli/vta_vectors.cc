@@ -1,0 +1,145 @@
+#include "kiln/cli/vta_vectors.h"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <system_error>
+
+#include "kiln/cli/arguments.h"
+#include "kiln/cli/checks.h"
+#include "kiln/report/text.h"
+#include "kiln/targets/vta/program_vector.h"
+#include "kiln/targets/vta/runtime_vector.h"
+
+namespace kiln::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The JSON files that the arguments name: files themselves, and whatever stands in folders, however deep; each once.
+StatusOr<std::vector<fs::path>> JsonFiles(const std::vector<std::string>& arguments) {
+  std::set<fs::path> files;
+  for (const std::string& argument : arguments) {
+    std::error_code error;
+    if (!fs::is_directory(argument, error)) {
+      files.insert(argument);
+      continue;
+    }
+    for (fs::recursive_directory_iterator at(argument, error), end; !error && at != end; at.increment(error)) {
+      if (at->path().extension() == ".json") files.insert(at->path());
+    }
+    if (error) return ErrorAt(argument, "", "cannot be read: " + error.message(), "");
+  }
+  return std::vector<fs::path>(files.begin(), files.end());
+}
+
+}  // namespace
+
+void DeclareVtaSteps(CLI::App& app, uint64_t* steps) {
+  app.add_option("--max-steps", *steps,
+                 "The most steps (micro-op executions, elements moved) of a launch before it is stopped")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+void VectorsCommand::DeclareFiles(CLI::App& app, const char* what) {
+  app.add_option("vectors", arguments_, what)->required()->type_name("FILE|DIR");
+  app.add_option("--json", json_, "The results as JSON; - is standard output")->type_name("FILE");
+}
+
+bool VectorsCommand::IsNamed(const fs::path& file) const {
+  return std::find(arguments_.begin(), arguments_.end(), file.string()) != arguments_.end();
+}
+
+Status VectorsCommand::RunEach(Context& context, std::string_view format, const RunOne& run,
+                               const std::string& how) const {
+  KILN_RETURN_IF_ERROR(CheckOutput(json_));
+  KILN_ASSIGN_OR_RETURN(const std::vector<fs::path> files, JsonFiles(arguments_));
+  std::vector<Row> rows;
+  Progress progress = context.StartProgress("vectors", std::ssize(files));
+  for (int64_t i = 0; i < std::ssize(files); ++i) {
+    const fs::path& file = files[static_cast<size_t>(i)];
+    progress.Update(i);
+    const auto json = vta::ReadJson(file);
+    if (json.ok() && !IsNamed(file) && !vta::HasFormat(*json, format)) continue;
+    auto outcome = json.ok() ? run(*json, file) : json.status();
+    if (!outcome.ok() && IsNamed(file)) return outcome.status();
+    if (!outcome.ok()) outcome = Outcome{file.stem().string(), "", "", MessageOf(outcome.status())};
+    rows.push_back({file.string(), *std::move(outcome)});
+  }
+  if (rows.empty()) {
+    return ErrorAt(arguments_[0], "", "holds no such vector", fmt::format("files of format {}", format));
+  }
+  return Report(context, rows, how);
+}
+
+Status VectorsCommand::Report(Context& context, const std::vector<Row>& rows, const std::string& how) const {
+  int64_t failed = 0;
+  nlohmann::ordered_json vectors = nlohmann::json::array();
+  Table table;
+  table.Column("vector").Column("configuration").Column("result");
+  for (const auto& [file, one] : rows) {
+    if (one.difference.has_value()) ++failed;
+    table.Row({one.name, one.configuration, one.difference ? "FAIL: " + *one.difference : "pass" + one.what});
+    vectors.push_back({{"file", file},
+                       {"name", one.name},
+                       {"pass", !one.difference.has_value()},
+                       {"difference", one.difference.value_or("")}});
+  }
+  const nlohmann::ordered_json json = {{"failed", failed}, {"vectors", std::move(vectors)}};
+  const std::string text = json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  if (json_ == "-") {
+    context.out << text;
+  } else {
+    context.out << table.ToString() << fmt::format("\n{} of {} pass{}\n", std::ssize(rows) - failed, rows.size(), how);
+    if (!json_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(json_, text));
+  }
+  if (failed == 0) return OkStatus();
+  return absl::DataLossError(fmt::format("{} of {} vectors fail", failed, rows.size()));
+}
+
+void ExecCommand::Declare(CLI::App& app) {
+  DeclareFiles(app, "Program vectors (NAME.json), or folders of them");
+  app.add_option("--orders", orders_, "In how many orders of the stages each runs: the 6 fixed ones, then random ones")
+      ->check(InRange(1, 100000))
+      ->type_name("N")
+      ->capture_default_str();
+  DeclareVtaSteps(app, &most_steps_);
+  app.footer("Example:\n  kiln vta exec vectors/ --orders 20");
+}
+
+Status ExecCommand::Run(Context& context) const {
+  const auto run = [&](const vta::Json& json, const fs::path& file) -> StatusOr<Outcome> {
+    KILN_ASSIGN_OR_RETURN(const vta::ProgramVector vector, vta::ParseProgramVector(json, file));
+    Outcome one{vector.name, vta::SizesOf(vector.config), "", std::nullopt};
+    if (vector.fault.has_value()) one.what = fmt::format(", stopped with {}", *vector.fault);
+    for (int order = 0; order < orders_ && !one.difference.has_value(); ++order) {
+      one.difference = vta::FindDifference(vector, static_cast<uint64_t>(order), most_steps_);
+      if (one.difference.has_value()) *one.difference += fmt::format(" (order {})", order);
+    }
+    return one;
+  };
+  return RunEach(context, vta::kProgramVectorFormat, run, fmt::format(", in {} orders of the stages", orders_));
+}
+
+void ReplayCommand::Declare(CLI::App& app) {
+  DeclareFiles(app, "Runtime vectors (NAME.json), or folders of them");
+  app.add_option("--device", device_, "What runs the programs: functional")->type_name("NAME")->capture_default_str();
+  app.footer("Example:\n  kiln vta replay vectors/runtime_api");
+}
+
+Status ReplayCommand::Run(Context& context) const {
+  const auto run = [&](const vta::Json& json, const fs::path& file) -> StatusOr<Outcome> {
+    KILN_ASSIGN_OR_RETURN(const vta::RuntimeVector vector, vta::ParseRuntimeVector(json, file));
+    Outcome one{vector.name, vta::SizesOf(vector.config), "", std::nullopt};
+    KILN_ASSIGN_OR_RETURN(one.difference, vta::Replay(vector, device_));
+    return one;
+  };
+  return RunEach(context, vta::kRuntimeVectorFormat, run, "");
+}
+
+}  // namespace kiln::cli
