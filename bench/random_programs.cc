@@ -36,6 +36,7 @@ namespace {
 
 constexpr int kStages = 4;            // of the vector unit: each makes models larger, none is unlike the others
 constexpr int64_t kMemory = 1 << 20;  // bytes
+constexpr uint64_t kStageSets = 0x57a6e5;
 constexpr uint64_t kProgramsOfAPoint = 1'000'000;  // seeds that a design point's programs have
 
 // One that a YAML file could hold and the RTL has; in `vector_format`, where there is one.
@@ -48,6 +49,11 @@ Config DesignPoint(uint64_t seed, const std::optional<Format>& vector_format) {
     config.name = fmt::format("random_{}", seed);
     config.vector_stages = kStages;
     config.memory_bytes = kMemory;
+    // Another generator's, so that the rest of a design point is that of its seed.
+    Random sets(seed ^ kStageSets);
+    for (uint32_t* stages : {&config.vector_function_stages, &config.vector_divide_stages}) {
+      *stages = sets.Uniform() < 0.5 ? kEveryStage : static_cast<uint32_t>(sets.Below(uint64_t{1} << kStages));
+    }
     if (!IsPowerOfTwo(config.array_rows) || !IsPowerOfTwo(config.array_columns)) continue;
     if (FindFormatFault(config).has_value() || FindRtlFault(config).has_value()) continue;
     return config;

@@ -26,6 +26,9 @@ module kiln_command_processor #(
     parameter int unsigned DEPTHWISE_MULTIPLIERS = 9,
     parameter int unsigned DEPTHWISE_BUFFER_WORDS = 1024,
     parameter int unsigned VECTOR_STAGES = 12,
+    // Which stages, bit i for stage i, have the approximate functions, and a divider (of the lanes, and scalar ones likewise).
+    parameter logic [VECTOR_STAGES-1:0] VECTOR_FUNCTION_STAGES = {VECTOR_STAGES{1'b1}},  // (not '1, of which Yosys keeps the lowest bit)
+    parameter logic [VECTOR_STAGES-1:0] VECTOR_DIVIDE_STAGES = {VECTOR_STAGES{1'b1}},
     parameter int unsigned VECTOR_ROWS_IN_FLIGHT = 8,
     parameter int unsigned BLOCK_SIZE = 0,
     parameter longint unsigned MEMORY_BYTES = 64'd1 << 30,
@@ -321,6 +324,8 @@ module kiln_command_processor #(
       .DEPTHWISE_MULTIPLIERS(DEPTHWISE_MULTIPLIERS),
       .DEPTHWISE_BUFFER_WORDS(DEPTHWISE_BUFFER_WORDS),
       .VECTOR_STAGES(VECTOR_STAGES),
+      .VECTOR_FUNCTION_STAGES(VECTOR_FUNCTION_STAGES),
+      .VECTOR_DIVIDE_STAGES(VECTOR_DIVIDE_STAGES),
       .VECTOR_ROWS_IN_FLIGHT(VECTOR_ROWS_IN_FLIGHT),
       .BLOCK_SIZE(BLOCK_SIZE),
       .MEMORY_BYTES(MEMORY_BYTES)

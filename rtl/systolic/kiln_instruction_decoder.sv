@@ -10,8 +10,8 @@
 // Sections that an instruction has not keep whatever they had, but streams, window and passes of a vector program, which are 0.
 //
 // Every word must be the one that belongs there: its tag and index follow from the header and the words before. Besides, what a unit could
-// stumble over is checked: counts are not 0 and no larger than what they index, enumerators mean something, base addresses lie in
-// memory. Whether derived members follow from the others is not looked at (the compiler's decoder does that).
+// stumble over is checked: counts are not 0 and no larger than what they index, enumerators mean something, stages have their operations,
+// base addresses lie in memory. Whether derived members follow from the others is not looked at (the compiler's decoder does that).
 module kiln_instruction_decoder #(
     parameter int unsigned ARRAY_ROWS = 16,
     parameter int unsigned ARRAY_COLUMNS = 16,
@@ -21,6 +21,9 @@ module kiln_instruction_decoder #(
     parameter int unsigned DEPTHWISE_MULTIPLIERS = 9,  // 0: no such unit
     parameter int unsigned DEPTHWISE_BUFFER_WORDS = 1024,
     parameter int unsigned VECTOR_STAGES = 12,
+    // Which stages, bit i for stage i, have the approximate functions, and a divider (of the lanes, and scalar ones likewise).
+    parameter logic [VECTOR_STAGES-1:0] VECTOR_FUNCTION_STAGES = {VECTOR_STAGES{1'b1}},  // (not '1, of which Yosys keeps the lowest bit)
+    parameter logic [VECTOR_STAGES-1:0] VECTOR_DIVIDE_STAGES = {VECTOR_STAGES{1'b1}},
     parameter int unsigned VECTOR_ROWS_IN_FLIGHT = 8,
     parameter int unsigned BLOCK_SIZE = 0,  // 0: no block scales
     parameter longint unsigned MEMORY_BYTES = 64'd1 << 30
@@ -264,6 +267,13 @@ module kiln_instruction_decoder #(
   assign matrix = header.opcode == kiln_systolic_pkg::OPCODE_MATRIX;
   assign depthwise = header.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE;
 
+  // What a stage's operation takes, and which stages have it.
+  localparam logic [15:0] stage_functions = 16'(VECTOR_FUNCTION_STAGES), stage_dividers = 16'(VECTOR_DIVIDE_STAGES);
+  logic is_function, is_division;
+  assign is_function = stage_view.op == kiln_systolic_pkg::STAGE_FUNCTION || stage_view.op == kiln_systolic_pkg::STAGE_RECIPROCAL ||
+      stage_view.op == kiln_systolic_pkg::STAGE_RECIPROCAL_SQUARE_ROOT;
+  assign is_division = stage_view.op == kiln_systolic_pkg::STAGE_DIVIDE;
+
   logic bad_opcode, bad_count, bad_address, bad_enumerator;
   always_comb begin
     bad_opcode = 1'b0;
@@ -368,9 +378,11 @@ module kiln_instruction_decoder #(
             (matrix || depthwise) && (pass_view.reduce != kiln_systolic_pkg::REDUCE_NONE || pass_view.to_row_buffer) ||
             pass_view.source == kiln_systolic_pkg::SOURCE_OPERAND0 && header.operands == '0;
       end
-      kiln_systolic_pkg::TAG_STAGE:
-      bad_enumerator = meaningless(stage_view.a, index[4], header.operands) ||
-          meaningless(stage_view.b, index[4], header.operands) || stage_view.kind > kiln_systolic_pkg::FUNCTION_ELU;
+      kiln_systolic_pkg::TAG_STAGE: begin
+        bad_opcode = is_function && !stage_functions[index[3:0]] || is_division && !stage_dividers[index[3:0]];
+        bad_enumerator = meaningless(stage_view.a, index[4], header.operands) ||
+            meaningless(stage_view.b, index[4], header.operands) || stage_view.kind > kiln_systolic_pkg::FUNCTION_ELU;
+      end
       default: ;
     endcase
   end

@@ -34,6 +34,9 @@ module kiln_systolic #(
     parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,
     parameter int unsigned VECTOR_STAGES = 4,
     parameter int unsigned VECTOR_STAGE_LATENCY = 4,  // cycles
+    // Which stages, bit i for stage i, have the approximate functions, and a divider (of the lanes, and scalar ones likewise).
+    parameter logic [VECTOR_STAGES-1:0] VECTOR_FUNCTION_STAGES = {VECTOR_STAGES{1'b1}},  // (not '1, of which Yosys keeps the lowest bit)
+    parameter logic [VECTOR_STAGES-1:0] VECTOR_DIVIDE_STAGES = {VECTOR_STAGES{1'b1}},
     parameter int unsigned VECTOR_ROW_BUFFER_WORDS = 1024,
     parameter int unsigned VECTOR_ROWS_IN_FLIGHT = 8,
     parameter int unsigned OPERAND_BUFFER_WORDS = 32,
@@ -244,6 +247,8 @@ module kiln_systolic #(
       .DEPTHWISE_MULTIPLIERS      (DEPTHWISE_MULTIPLIERS),
       .DEPTHWISE_BUFFER_WORDS     (DEPTHWISE_BUFFER_WORDS),
       .VECTOR_STAGES              (VECTOR_STAGES),
+      .VECTOR_FUNCTION_STAGES     (VECTOR_FUNCTION_STAGES),
+      .VECTOR_DIVIDE_STAGES       (VECTOR_DIVIDE_STAGES),
       .VECTOR_ROWS_IN_FLIGHT      (VECTOR_ROWS_IN_FLIGHT),
       .MEMORY_BYTES               (MEMORY_BYTES),
       .INSTRUCTION_BYTES_PER_CYCLE(INSTRUCTION_BYTES_PER_CYCLE),
@@ -777,6 +782,8 @@ module kiln_systolic #(
       .ARRAY_COLUMNS            (ARRAY_COLUMNS),
       .VECTOR_STAGES            (VECTOR_STAGES),
       .VECTOR_STAGE_LATENCY     (VECTOR_STAGE_LATENCY),
+      .VECTOR_FUNCTION_STAGES   (VECTOR_FUNCTION_STAGES),
+      .VECTOR_DIVIDE_STAGES     (VECTOR_DIVIDE_STAGES),
       .VECTOR_ROW_BUFFER_WORDS  (VECTOR_ROW_BUFFER_WORDS),
       .VECTOR_ROWS_IN_FLIGHT    (VECTOR_ROWS_IN_FLIGHT),
       .ACCUMULATION_BUFFER_WORDS(ACCUMULATION_BUFFER_WORDS),

@@ -10,8 +10,8 @@ module kiln_reduction #(
     parameter int unsigned SCALAR_STAGES = 12,
     parameter int unsigned SLOTS = 7,
     parameter int unsigned ROWS = 8,
-    parameter bit HAS_FUNCTIONS = 1'b1,
-    parameter bit HAS_DIVIDER = 1'b1,
+    parameter logic [SCALAR_STAGES-1:0] FUNCTION_STAGES = {SCALAR_STAGES{1'b1}},  // scalar stages with functions and reciprocals,
+    parameter logic [SCALAR_STAGES-1:0] DIVIDE_STAGES = {SCALAR_STAGES{1'b1}},  // with a divider
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
     parameter kiln_spline_pkg::tables_t SPLINES = kiln_spline_tables_pkg::FP32,  // of the vector format
     localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT),  // derived, do not set
@@ -149,8 +149,8 @@ module kiln_reduction #(
         .SCALAR(1'b1),
         .SLOTS(SLOTS),
         .ROWS(ROWS),
-        .HAS_FUNCTIONS(HAS_FUNCTIONS),
-        .HAS_DIVIDER(HAS_DIVIDER),
+        .HAS_FUNCTIONS(FUNCTION_STAGES[i-1]),
+        .HAS_DIVIDER(DIVIDE_STAGES[i-1]),
         .VECTOR_FORMAT(VECTOR_FORMAT),
         .SPLINES(SPLINES)
     ) compute (

@@ -42,7 +42,7 @@ module kiln_vector_unit #(
     parameter kiln_spline_pkg::tables_t VECTOR_SPLINES = kiln_spline_tables_pkg::FP32,  // of the vector format
     parameter int unsigned BLOCK_SIZE = 0,  // elements that share a scale; 0: no block scales
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
-    // (not '1, of which Yosys keeps the lowest bit)
+    // Which stages, of the lanes and scalar ones likewise (not '1, of which Yosys keeps the lowest bit).
     parameter logic [VECTOR_STAGES-1:0] VECTOR_FUNCTION_STAGES = {VECTOR_STAGES{1'b1}},  // with functions and reciprocals,
     parameter logic [VECTOR_STAGES-1:0] VECTOR_DIVIDE_STAGES = {VECTOR_STAGES{1'b1}},  // with a divider
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,
@@ -665,6 +665,8 @@ module kiln_vector_unit #(
       .LANES(LANES),
       .LATENCY(LATENCY),
       .SCALAR_STAGES(VECTOR_STAGES),
+      .FUNCTION_STAGES(VECTOR_FUNCTION_STAGES),
+      .DIVIDE_STAGES(VECTOR_DIVIDE_STAGES),
       .SLOTS(SLOTS),
       .ROWS(ROWS),
       .VECTOR_FORMAT(VECTOR_FORMAT),

@@ -57,6 +57,8 @@ module instruction_decoder_bench (
       .DEPTHWISE_MULTIPLIERS(9),
       .DEPTHWISE_BUFFER_WORDS(256),
       .VECTOR_STAGES(12),
+      .VECTOR_FUNCTION_STAGES(12'hdfa),
+      .VECTOR_DIVIDE_STAGES(12'hff4),
       .VECTOR_ROWS_IN_FLIGHT(8),
       .BLOCK_SIZE(8),
       .MEMORY_BYTES(64'd1 << 30)

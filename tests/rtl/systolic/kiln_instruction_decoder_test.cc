@@ -427,6 +427,8 @@ Config AnyConfig(Random& random) {
   Config config = systolic::RandomConfig(random);
   config.depthwise_multipliers = std::max(config.depthwise_multipliers, 1);
   systolic::RandomFormats(random, &config);
+  config.vector_function_stages = 0xdfa;  // as in instruction_decoder_bench.sv
+  config.vector_divide_stages = 0xff4;
   return config;
 }
 
@@ -578,6 +580,9 @@ TEST(InstructionDecoder, RefusesWhatUnitsWouldStumbleOver) {
   EXPECT_EQ(refused(27, 111, 110, 1), kEnumerator);    // a matrix instruction that reads operand 0
   EXPECT_EQ(refused(27, 109, 108, 3), kEnumerator);    // reduce
   EXPECT_EQ(refused(27, 100, 97, 13), kCount);         // stages
+  EXPECT_EQ(refused(28, 111, 108, 11), kOpcode);       // a function in stage 0, which has none
+  EXPECT_EQ(refused(28, 111, 108, 15), kOpcode);       // a division
+  EXPECT_EQ(refused(28, 111, 108, 14), kNone);         // select negative
   EXPECT_EQ(refused(28, 107, 104, 11), kEnumerator);   // argument
   EXPECT_EQ(refused(28, 107, 104, 3), kEnumerator);    // operand 1 of one
   EXPECT_EQ(refused(27, 109, 108, 1), kEnumerator);    // reduces accumulators

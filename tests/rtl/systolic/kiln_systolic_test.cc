@@ -12,7 +12,12 @@
 #include "Vsystolic_blocks_4x4.h"
 #include "Vsystolic_blocks_4x8.h"
 #include "Vsystolic_shared_bus.h"
+#include "kiln/ir/text.h"
+#include "kiln/targets/systolic/binding.h"
+#include "kiln/targets/systolic/codegen.h"
 #include "kiln/targets/systolic/cycle.h"
+#include "kiln/targets/systolic/functional.h"
+#include "kiln/targets/systolic/lower.h"
 #include "kiln/targets/systolic/units.h"
 #include "tests/rtl/systolic/machine.h"
 
@@ -123,6 +128,55 @@ TEST(SystolicMachine, BitsStayOnASharedBus) {
 }
 TEST(SystolicMachine, BitsStayOnASharedBusUnderStalls) {
   RunRandomPrograms<Vsystolic_shared_bus>(Square(), AxiTiming(Ideal(Square())).StallAll(0.4), false, 5000, 40);
+}
+
+// A network on a design point with functions and dividers in some stages only (Bf16): the compiler has put each where
+// it is. Functional level, cycle level and RTL.
+TEST(SystolicMachine, SoftmaxAndLayerNormalisationOnFewFunctionStages) {
+  const auto graph = ParseGraph(R"(graph "t" {
+  input %x : f32[5x9]
+  const %g : f32[9] = [1.0, 0.5, 2.0, 1.5, -1.0, 0.25, 3.0, 1.0, 1.0]
+  %1 = softmax %x : f32[5x9]
+  %2 = layer_norm %1, %g : f32[5x9]
+  %3 = div %2, %x : f32[5x9]
+  %4 = tanh %3 : f32[5x9]
+  output %4
+})",
+                                "test.kir");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const Config config = Bf16();
+  auto lowered = systolic::Lower(*graph, config, CompileOptions{});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  const auto compiled = systolic::Generate(*std::move(lowered), *graph, config);
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  ASSERT_EQ((*compiled)->steps().size(), 1u) << "the host has a share";
+  bool placed = false;  // an exponential behind a stage that passes on
+  for (const Instruction& in : (*compiled)->instructions()) {
+    for (const systolic::Pass& pass : in.vector.passes)
+      placed = placed || (pass.stages.size() == 3 && systolic::IsFunction(pass.stages[2].op));
+  }
+  EXPECT_TRUE(placed);
+
+  RandomProgramCase program;
+  program.instructions = (*compiled)->instructions();
+  program.memory.resize((*compiled)->memory_top());
+  std::copy((*compiled)->constants().begin(), (*compiled)->constants().end(),
+            program.memory.begin() + static_cast<std::ptrdiff_t>((*compiled)->constants_base()));
+  Random random(3);
+  const systolic::Binding& input = (*compiled)->inputs()[0];
+  std::vector<float> x;
+  for (int i = 0; i < 45; ++i) x.push_back(static_cast<float>(random.Uniform(-4, 4)));
+  ASSERT_TRUE(systolic::Store(Tensor::Of<float>(Shape({5, 9}), x), input, program.memory).ok());
+  program.address = (program.memory.size() + 15) / 16 * 16;
+
+  std::vector<uint8_t> functional = program.memory, cycle = program.memory;
+  const auto machine = systolic::FunctionalMachine::Create(config, program.instructions, functional.size(), 0, {});
+  ASSERT_TRUE(machine.ok()) << machine.status();
+  (*machine)->Run(0, program.instructions.size(), false, functional);
+  ASSERT_TRUE(systolic::RunInstructions(config, program.instructions, cycle).ok());
+  EXPECT_EQ(functional, cycle);
+  EXPECT_NE(cycle, program.memory);
+  Compare<Vsystolic_bf16>(config, program, Ideal(config), true, 1);
 }
 
 // Words of a window whose places all lie beside the image (-1 and 1 of a single column) wait for no memory, until one

@@ -67,7 +67,12 @@ struct Design4 {
 };
 struct Design3 {
   using Model = Vvector_unit_3;
-  static Config config() { return UnitConfig(3, 4, 1, 5); }
+  static Config config() {
+    Config c = UnitConfig(3, 4, 1, 5);
+    c.vector_function_stages = 0b0101;
+    c.vector_divide_stages = 0b1010;
+    return c;
+  }
 };
 
 // Codes of the array's formats in memory, and float accumulators.

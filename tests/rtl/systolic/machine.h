@@ -96,11 +96,13 @@ inline Config NarrowBlocks() {
   return c;
 }
 
-// 16 bits from the operands to the results, but for the sums.
+// 16 bits from the operands to the results, but for the sums; functions and dividers in different stages.
 inline Config Bf16() {
   Config c = Square();
   c.array_rows = 2;
   c.vector_stages = 3;
+  c.vector_function_stages = 0b101;
+  c.vector_divide_stages = 0b010;
   c.operand_port_bytes = 8;
   c.depthwise_multipliers = 2;
   c.input_format = c.weight_format = c.vector_format = *FindFormat("bf16");

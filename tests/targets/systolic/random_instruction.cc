@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "kiln/targets/systolic/numbers.h"
+#include "kiln/targets/systolic/stages.h"
 #include "kiln/targets/systolic/walk.h"
 
 namespace kiln::systolic {
@@ -489,11 +490,12 @@ class Builder {
     return choices[random_.Below(choices.size())];
   }
 
-  Stage RandomStage(int first_operand, uint32_t scalars, uint32_t saved, bool may_save) {
+  // For stage `place` of a pass.
+  Stage RandomStage(int place, int first_operand, uint32_t scalars, uint32_t saved, bool may_save) {
     Stage s;
     do {
       s.op = static_cast<StageOp>(Between(0, 15));
-    } while (!may_save && (s.op == StageOp::kSave0 || s.op == StageOp::kSave1));
+    } while ((!may_save && (s.op == StageOp::kSave0 || s.op == StageOp::kSave1)) || !HasStageFor(s.op, place, config_));
     switch (s.op) {
       case StageOp::kAbsolute:
       case StageOp::kSquare:
@@ -522,7 +524,7 @@ class Builder {
     const int count = Between(0, std::min(config_.vector_stages, Chance(0.8) ? 5 : kMaxStages));
     uint32_t saved = 0;
     for (int i = 0; i < count; ++i) {
-      stages.push_back(RandomStage(first_operand, scalars, saved, /*may_save=*/true));
+      stages.push_back(RandomStage(i, first_operand, scalars, saved, /*may_save=*/true));
       if (stages.back().op == StageOp::kSave0) saved |= 1;
       if (stages.back().op == StageOp::kSave1) saved |= 2;
     }
@@ -532,9 +534,9 @@ class Builder {
   // Arguments: immediates and scalars only.
   std::vector<Stage> RandomScalarStages(uint32_t scalars) {
     std::vector<Stage> stages;
-    const int count = Between(1, 3);
+    const int count = Between(1, std::min(3, config_.vector_stages));
     for (int i = 0; i < count; ++i) {
-      stages.push_back(RandomStage(kMaxOperands, scalars, /*saved=*/0, /*may_save=*/false));
+      stages.push_back(RandomStage(i, kMaxOperands, scalars, /*saved=*/0, /*may_save=*/false));
     }
     return stages;
   }

@@ -7,6 +7,7 @@
 
 #include "kiln/support/check.h"
 #include "kiln/targets/systolic/binding.h"
+#include "kiln/targets/systolic/stages.h"
 
 namespace kiln::systolic {
 namespace {
@@ -21,11 +22,11 @@ Stage Call(NonlinearFunction function) { return {.op = StageOp::kFunction, .func
 class Appender {
  public:
   Appender(const Chain& chain, const Config& config, int reserved)
-      : chain_(chain), most_stages_(std::min(kMaxStages, config.vector_stages) - reserved) {}
+      : chain_(chain), config_(config), reserved_(reserved) {}
 
   bool Add(Stage stage) {
     chain_.stages.push_back(stage);
-    return static_cast<int>(chain_.stages.size()) <= most_stages_;
+    return PlaceStages(chain_.stages, config_, reserved_).has_value();
   }
   // v op other.
   bool AddWith(StageOp op, const Value* other, const Shape& shape) {
@@ -52,7 +53,8 @@ class Appender {
 
  private:
   Chain chain_;
-  int most_stages_;
+  const Config& config_;
+  int reserved_;
 };
 
 std::optional<NonlinearFunction> FunctionOf(const Node& node) {
@@ -275,7 +277,7 @@ const Value* AppendFollowers(const Graph& graph, const Value* v, const Config& c
       if (trial.stages[i].op == StageOp::kSave0) return v;
     }
     trial.stages.push_back({.op = StageOp::kMultiply, .a = Argument::kSaved0});
-    if (static_cast<int>(trial.stages.size()) + reserved_stages > std::min(kMaxStages, config.vector_stages)) return v;
+    if (!PlaceStages(trial.stages, config, reserved_stages).has_value()) return v;
     trial.nodes.push_back(gate->product);
     trial.text += " + mul";
     *chain = std::move(trial);

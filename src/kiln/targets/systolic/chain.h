@@ -12,7 +12,8 @@
 
 namespace kiln::systolic {
 
-// A row of stages that a value runs through. Operand k of the chain becomes Argument::kOperand<first_operand + k>.
+// A row of stages that a value runs through, one behind the other, wherever they will stand (PlaceStages). Operand k of
+// the chain becomes Argument::kOperand<first_operand + k>.
 struct Chain {
   int first_operand = 0;  // operand streams that the kernel uses for itself
   std::vector<Stage> stages;
@@ -27,6 +28,7 @@ float ScalarOf(const Value* value);
 
 // Appends the stages of `node` for the chain's present value `v`, one of the node's operands. False, with the chain
 // unchanged, when the node is no element-wise operator of the unit, changes the shape of v, or a limit is reached.
+// `reserved_stages`: places before the chain's that the kernel itself needs.
 bool Append(const Node& node, const Value* v, const Config& config, int reserved_stages, Chain* chain);
 
 // Appends what follows `v`, node after node, as long as each is the only user of the value before (or the pair f(x), x

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/mac.h"
 #include "kiln/numerics/quire.h"
@@ -77,6 +78,14 @@ std::optional<FormatFault> ScaleFault(const Config& c) {
 
 }  // namespace
 
+std::vector<int64_t> NumbersOf(uint32_t stages) {
+  std::vector<int64_t> numbers;
+  for (int64_t stage = 0; stage < 32; ++stage) {
+    if (stages >> stage & 1) numbers.push_back(stage);
+  }
+  return numbers;
+}
+
 int64_t Config::accumulator_bits() const {
   return quire ? ExactProductsOf(input_format, weight_format).sum_bits() : accumulation_format.bits;
 }
@@ -118,6 +127,23 @@ bool Config::narrow_vector() const {
   return v.exponent_bits < 8 || v.fraction_bits < 23 || v.specials != Specials::kIeee ||
          v.low_exponent != LowExponent::kSubnormal || v.overflow != Overflow::kInfinity;
 }
+
+namespace {
+
+// A list of stages as a set; every one where the key is absent.
+uint32_t ReadStages(const YamlMap& root, std::string_view key, const Config& config) {
+  if (!root.Has(key)) return config.present_stages(kEveryStage);
+  std::vector<int64_t> numbers;
+  root.Ints(key, &numbers, 0, config.vector_stages - 1);
+  uint32_t stages = 0;
+  for (const int64_t number : numbers) {
+    if (stages >> number & 1) root.Fail(key, fmt::format("stage {} stands there twice", number), "each stage once");
+    stages |= uint32_t{1} << number;
+  }
+  return stages;
+}
+
+}  // namespace
 
 StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   KILN_ASSIGN_OR_RETURN(YamlFile file, YamlFile::Parse(yaml, source));
@@ -166,8 +192,10 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   root.Int("accumulation_buffer_words", &c.accumulation_buffer_words, 1, kMaxWords);
   root.Int("accumulation_buffer_banks", &c.accumulation_buffer_banks, 1, 2);
 
-  root.Int("vector_stages", &c.vector_stages, 1, 12);
+  root.Int("vector_stages", &c.vector_stages, 1, kMostVectorStages);
   root.Int("vector_stage_latency", &c.vector_stage_latency, 1, 64);
+  c.vector_function_stages = ReadStages(root, "vector_function_stages", c);
+  c.vector_divide_stages = ReadStages(root, "vector_divide_stages", c);
   root.Int("vector_row_buffer_words", &c.vector_row_buffer_words, 1, kMaxWords);
   root.Int("vector_rows_in_flight", &c.vector_rows_in_flight, 1, 1024);
   root.Int("operand_buffer_words", &c.operand_buffer_words, kLeastOperandBuffer, kMostOperandBuffer);
@@ -229,6 +257,11 @@ std::string PrintConfig(const Config& c) {
   add("accumulation_buffer_banks", c.accumulation_buffer_banks);
   add("vector_stages", c.vector_stages);
   add("vector_stage_latency", c.vector_stage_latency);
+  for (const auto& [key, stages] :
+       {std::pair<std::string_view, uint32_t>{"vector_function_stages", c.vector_function_stages},
+        {"vector_divide_stages", c.vector_divide_stages}}) {
+    out += fmt::format("{}: [{}]\n", key, fmt::join(NumbersOf(c.present_stages(stages)), ", "));
+  }
   add("vector_row_buffer_words", c.vector_row_buffer_words);
   add("vector_rows_in_flight", c.vector_rows_in_flight);
   add("operand_buffer_words", c.operand_buffer_words);

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kiln/hardware/axi_port.h"
 #include "kiln/numerics/format.h"
@@ -27,6 +28,9 @@ inline constexpr int kLeastOperandBuffer = 4, kMostOperandBuffer = 256;
 // Widths of AXI4 data buses, in bytes, and the least memory_latency: what a port itself takes, and a memory that
 // answers two cycles after the address.
 inline constexpr int kLeastPort = 8, kMostPort = 128;
+// Of vector_stages, and a set of stages that holds every one.
+inline constexpr int kMostVectorStages = 12;
+inline constexpr uint32_t kEveryStage = (uint32_t{1} << kMostVectorStages) - 1;
 inline constexpr int kLeastInstructionPort = 16;  // a word of the program
 inline constexpr int kLeastMemoryLatency = kAxiPortLatency + 2;
 
@@ -67,8 +71,12 @@ struct Config {
   int accumulation_buffer_banks = 2;  // 1: the array waits while the vector unit drains; 2: they overlap
 
   // Vector unit: array_columns lanes, one word (lanes elements) a cycle at best.
-  int vector_stages = 12;              // programmable stages in a row; each costs vector_stage_latency cycles of depth
-  int vector_stage_latency = 4;        // cycles
+  int vector_stages = 12;        // programmable stages in a row; each costs vector_stage_latency cycles of depth
+  int vector_stage_latency = 4;  // cycles
+  // Which stages, of the lanes as of what rows are reduced to, have the approximate functions (reciprocals among them)
+  // and a divider: bit i for stage i. In YAML a list of their numbers, from 0; all where the key is absent.
+  uint32_t vector_function_stages = kEveryStage;
+  uint32_t vector_divide_stages = kEveryStage;
   int vector_row_buffer_words = 1024;  // words of `lanes` numbers that keep rows on chip between passes
   int vector_rows_in_flight = 8;       // rows that take a pass together, so that one's latency hides behind the others
   int operand_buffer_words = 32;  // words that wait for their memory operands: so far requests run ahead of the lanes
@@ -97,6 +105,8 @@ struct Config {
   double clock_mhz = 500;  // only to turn cycles into seconds
 
   int lanes() const { return array_columns; }
+  // The stages, of those that there are, that a set holds; 32 bits for at most kMostVectorStages.
+  uint32_t present_stages(uint32_t stages) const { return stages & ((uint32_t{1} << vector_stages) - 1); }
   bool narrow_vector() const;        // the vector format is not fp32, whatever its name
   int64_t accumulator_bits() const;  // of one accumulator: of its format, or of the quire
   int64_t macs_per_cycle() const { return int64_t{array_rows} * array_columns; }
@@ -119,6 +129,9 @@ std::optional<FormatFault> FindFormatFault(const Config& config);
 // Reads a design point. Unknown keys, wrong types and sizes out of range are errors that name file and key. Absent keys
 // take the defaults above; `family`, `name`, `array_rows` and `array_columns` must stand there.
 StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source);
+
+// The numbers of a set's stages, ascending.
+std::vector<int64_t> NumbersOf(uint32_t stages);
 
 // YAML that ParseConfig reads back to the same design point; every key in the order above.
 std::string PrintConfig(const Config& config);

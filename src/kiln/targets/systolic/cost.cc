@@ -150,6 +150,21 @@ UnitParts ParameterFetch(const Config& c) {
   return {"channel parameters", {{"kiln_parameter_fetch", p}}, {ParameterMemories(c)}};
 }
 
+// The stages of one kind, by what they have.
+void AddStages(const Config& c, const ModuleParameters& kind, std::vector<ModuleInstances>* modules) {
+  const uint32_t all = c.present_stages(kEveryStage);
+  for (const bool functions : {true, false}) {
+    for (const bool divider : {true, false}) {
+      const uint32_t stages = all & (functions ? c.vector_function_stages : ~c.vector_function_stages) &
+                              (divider ? c.vector_divide_stages : ~c.vector_divide_stages);
+      if (stages == 0) continue;
+      ModuleParameters p = kind;
+      p.Set("HAS_FUNCTIONS", functions ? 1 : 0).Set("HAS_DIVIDER", divider ? 1 : 0);
+      modules->push_back({"kiln_vector_stage", p, std::popcount(stages)});
+    }
+  }
+}
+
 UnitParts Vector(const Config& c) {
   const Sizes s(c);
   ModuleParameters stage;
@@ -166,13 +181,11 @@ UnitParts Vector(const Config& c) {
   ModuleParameters output;
   output.Set("DATA_BYTES", c.output_port_bytes).Set("MAX_BYTES", word_bytes).Set("TAG_BITS", 1);
   output.Set("OUTSTANDING", s.outstanding);
-  return {"vector unit",
-          {{"kiln_vector_stage", stage, c.vector_stages},
-           {"kiln_vector_stage", scalar, c.vector_stages},
-           {"kiln_vector_unit", rest},
-           ReadPort(c, c.operand_port_bytes, word_bytes, kOperandTag),
-           {"kiln_write_channel", output}},
-          {RowMemory(c)}};
+  std::vector<ModuleInstances> modules = {{"kiln_vector_unit", rest},
+                                          ReadPort(c, c.operand_port_bytes, word_bytes, kOperandTag),
+                                          {"kiln_write_channel", output}};
+  for (const ModuleParameters& kind : {stage, scalar}) AddStages(c, kind, &modules);
+  return {"vector unit", modules, {RowMemory(c)}};
 }
 
 UnitParts Head(const Config& c) {

@@ -107,6 +107,7 @@ std::string SplinesOf(const Format& format) {
 std::vector<Parameter> ParametersOf(const Config& c) {
   const auto number = [](int64_t value) { return std::to_string(value); };
   const auto format = [](const Format& f) { return hardware::FormatDescriptor(f); };
+  const auto stages = [&c](uint32_t set) { return fmt::format("{}'b{:b}", c.vector_stages, c.present_stages(set)); };
   // The quire runs on through the accumulations, but where block scales part the row tiles.
   const std::string quire = c.quire ? hardware::QuireDescriptor(c.input_format, c.weight_format) : "";
   const bool accumulates_quires = c.quire && c.block_size == 0;
@@ -129,6 +130,8 @@ std::vector<Parameter> ParametersOf(const Config& c) {
       {"ACCUMULATION_BUFFER_BANKS", number(c.accumulation_buffer_banks)},
       {"VECTOR_STAGES", number(c.vector_stages)},
       {"VECTOR_STAGE_LATENCY", number(c.vector_stage_latency)},
+      {"VECTOR_FUNCTION_STAGES", stages(c.vector_function_stages)},
+      {"VECTOR_DIVIDE_STAGES", stages(c.vector_divide_stages)},
       {"VECTOR_ROW_BUFFER_WORDS", number(c.vector_row_buffer_words)},
       {"VECTOR_ROWS_IN_FLIGHT", number(c.vector_rows_in_flight)},
       {"OPERAND_BUFFER_WORDS", number(c.operand_buffer_words)},

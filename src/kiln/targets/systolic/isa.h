@@ -57,13 +57,13 @@ const Format& FormatOf(Element element, const Config& config);
 // A vector program walks four outer loops (rows), and for each row the words of one innermost axis of `length`
 // elements, lanes elements a word (the last word may be partial: lanes at or beyond `length` are off: never written,
 // and no part of reductions). In a row it makes one or more passes. A pass reads its source word by word, runs its
-// stages on the lane value v, may reduce v over the row into a scalar register, and may write v to the row buffer or
-// (quantised) to memory. A later pass starts when the scalar of the former is there. Scalars and the row buffer live
-// for one row.
+// stages on the lane value v (its stage i in stage i of the machine, which must have the operation: stages.h), may
+// reduce v over the row into a scalar register, and may write v to the row buffer or (quantised) to memory. A later
+// pass starts when the scalar of the former is there. Scalars and the row buffer live for one row.
 
 inline constexpr int kOuterLoops = 4;
 inline constexpr int kMaxOperands = 3;
-inline constexpr int kMaxStages = 12;
+inline constexpr int kMaxStages = kMostVectorStages;
 inline constexpr int kMaxPasses = 4;
 inline constexpr int kScalars = 4;  // s0..s3, one fp32 each, all lanes see the same value
 inline constexpr int kSaved = 2;    // x0, x1: a lane value put aside inside one pass
@@ -171,6 +171,12 @@ enum class StageOp : uint8_t {
   kSelectNegative = 14,        // v < 0 ? v * a : v   (leaky ReLU, PReLU)
   kDivide = 15,                // v / a, correctly rounded
 };
+
+// Operations of the function tables, and of the divider, which a stage may lack (Config::vector_function_stages).
+constexpr bool IsFunction(StageOp op) {
+  return op == StageOp::kFunction || op == StageOp::kReciprocal || op == StageOp::kReciprocalSquareRoot;
+}
+constexpr bool IsDivision(StageOp op) { return op == StageOp::kDivide; }
 
 // The functions that a stage can name; kReciprocal and kReciprocalSquareRoot are operations of their own.
 inline constexpr NonlinearFunction kLastFunction = NonlinearFunction::kElu;
@@ -340,8 +346,8 @@ std::vector<uint8_t> Encode(const Instruction& instruction, const Config& config
 StatusOr<std::vector<Instruction>> Decode(const std::vector<uint8_t>& bytes, const Config& config);
 
 // What a machine of this design point must refuse: counts above the limits, tiles that do not fit the buffers,
-// addresses outside memory_bytes, strides that leave it, more stages than vector_stages. The codegen's own output
-// always passes.
+// addresses outside memory_bytes, strides that leave it, more stages than vector_stages, operations in stages that have
+// them not. The codegen's own output always passes.
 Status CheckInstruction(const Instruction& instruction, const Config& config);
 
 }  // namespace kiln::systolic

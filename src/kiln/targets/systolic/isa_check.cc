@@ -4,6 +4,7 @@
 
 #include "fmt/format.h"
 #include "kiln/targets/systolic/isa.h"
+#include "kiln/targets/systolic/stages.h"
 #include "kiln/targets/systolic/walk.h"
 
 namespace kiln::systolic {
@@ -91,6 +92,11 @@ void CheckStages(Checker& check, const std::vector<Stage>& stages, const VectorP
   check.Require(std::ssize(stages) <= std::min(kMaxStages, check.config().vector_stages),
                 "a pass has {} stages, the vector unit {}", stages.size(),
                 std::min(kMaxStages, check.config().vector_stages));
+  for (size_t i = 0; i < stages.size() && check.ok(); ++i) {
+    check.Require(HasStageFor(stages[i].op, static_cast<int>(i), check.config()),
+                  "stage {} of a pass names {}, which that stage has not: {}", i,
+                  IsDivision(stages[i].op) ? "a division" : "a function", DescribeStages(check.config()));
+  }
   for (const Stage& stage : stages) {
     const auto argument = [&](Argument a, float immediate, bool wanted) {
       check.Require(wanted == (a != Argument::kNone), "a stage has {} arguments than its operation takes",

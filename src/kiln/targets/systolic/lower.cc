@@ -9,6 +9,7 @@
 #include "kiln/support/check.h"
 #include "kiln/targets/systolic/binding.h"
 #include "kiln/targets/systolic/lowering.h"
+#include "kiln/targets/systolic/stages.h"
 
 namespace kiln::systolic {
 namespace {
@@ -136,8 +137,20 @@ Group Lowering::PlanNode(const Node& node) {
     follow(Group::Kind::kElementwise, 1, 0);
     return group;
   }
-  host(fmt::format("the vector unit has no {}", node.info().text));
+  host(WhyNoChain(node));
   return group;
+}
+
+std::string Lowering::WhyNoChain(const Node& node) const {
+  Config complete = config_;
+  complete.vector_function_stages = complete.vector_divide_stages = kEveryStage;
+  for (const Value* operand : node.operands()) {
+    Chain chain;
+    chain.first_operand = 1;
+    if (operand == nullptr || operand->is_constant() || !Append(node, operand, complete, 0, &chain)) continue;
+    return fmt::format("the vector unit has no stage for {}: {}", node.info().text, DescribeStages(config_));
+  }
+  return fmt::format("the vector unit has no {}", node.info().text);
 }
 
 void Lowering::Plan() {

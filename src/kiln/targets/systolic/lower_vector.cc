@@ -8,6 +8,7 @@
 #include "kiln/numerics/quantise.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/systolic/lowering.h"
+#include "kiln/targets/systolic/stages.h"
 #include "kiln/targets/systolic/timing.h"
 
 namespace kiln::systolic {
@@ -173,10 +174,19 @@ std::vector<int64_t> NhwcFrom(bool nhwc) {
 Pass Lowering::FinalPass(Source source, std::vector<Stage> stages, const Chain& chain) const {
   Pass pass;
   pass.source = source;
-  pass.stages = std::move(stages);
-  pass.stages.insert(pass.stages.end(), chain.stages.begin(), chain.stages.end());
+  stages.insert(stages.end(), chain.stages.begin(), chain.stages.end());
+  auto placed = PlaceStages(stages, config_);
+  KILN_CHECK(placed.has_value());  // the chain has grown no further (AppendFollowers)
+  pass.stages = *std::move(placed);
   pass.to_memory = true;
   return pass;
+}
+
+StatusOr<std::vector<Stage>> Lowering::PlacedStages(const std::vector<Stage>& stages) const {
+  auto placed = PlaceStages(stages, config_);
+  if (!placed.has_value())
+    return ToHost(fmt::format("too few stages for its {}: {}", stages.size(), DescribeStages(config_)));
+  return *std::move(placed);
 }
 
 StatusOr<std::vector<View>> Lowering::ChainOperands(const Chain& chain, const View& output, std::vector<Work>* works) {
@@ -504,6 +514,7 @@ StatusOr<Kernel> Lowering::EmitSoftmax(const Group& group) {
   for (const View& other : others) spec.operands.push_back(AxisLast(other, *axis));
   spec.rows_are_last_axis = true;
 
+  if (config_.vector_stages < 2) return ToHost("the vector unit has fewer than 2 stages");
   const bool logarithm = node.op() == Op::kLogSoftmax;
   Pass maximum;
   maximum.source = Source::kOperand0;
@@ -512,15 +523,15 @@ StatusOr<Kernel> Lowering::EmitSoftmax(const Group& group) {
   maximum.to_row_buffer = true;
   Pass sum;
   sum.source = Source::kRowBuffer;
-  sum.stages = {WithScalar(StageOp::kSubtract, 0), Call(NonlinearFunction::kExp)};
+  KILN_ASSIGN_OR_RETURN(sum.stages, PlacedStages({WithScalar(StageOp::kSubtract, 0), Call(NonlinearFunction::kExp)}));
   sum.reduce = Reduce::kSum;
   sum.into = 1;
   sum.to_row_buffer = !logarithm;
-  sum.scalar_stages = {logarithm ? Call(NonlinearFunction::kLog) : Stage{.op = StageOp::kReciprocal}};
+  KILN_ASSIGN_OR_RETURN(sum.scalar_stages,
+                        PlacedStages({logarithm ? Call(NonlinearFunction::kLog) : Stage{.op = StageOp::kReciprocal}}));
   std::vector<Stage> last =
       logarithm ? std::vector<Stage>{WithScalar(StageOp::kSubtract, 0), WithScalar(StageOp::kSubtract, 1)}
                 : std::vector<Stage>{WithScalar(StageOp::kMultiply, 1)};
-  if (config_.vector_stages < 2) return ToHost("the vector unit has fewer than 2 stages");
   spec.passes = {maximum, sum, FinalPass(Source::kRowBuffer, last, group.chain)};
   KILN_RETURN_IF_ERROR(EmitVector(spec, &kernel.works));
   views_[group.result] = result;
@@ -584,9 +595,10 @@ StatusOr<Kernel> Lowering::EmitLayerNorm(const Group& group) {
   variance.stages = {WithScalar(StageOp::kSubtract, 0), {.op = StageOp::kSquare}};
   variance.reduce = Reduce::kSum;
   variance.into = 1;
-  variance.scalar_stages = {WithImmediate(StageOp::kMultiply, inverse_length),
-                            WithImmediate(StageOp::kAdd, node.attributes().Float("epsilon", 1e-5f)),
-                            {.op = StageOp::kReciprocalSquareRoot}};
+  const float epsilon = node.attributes().Float("epsilon", 1e-5f);
+  KILN_ASSIGN_OR_RETURN(variance.scalar_stages, PlacedStages({WithImmediate(StageOp::kMultiply, inverse_length),
+                                                              WithImmediate(StageOp::kAdd, epsilon),
+                                                              {.op = StageOp::kReciprocalSquareRoot}}));
   spec.passes = {
       mean, variance,
       FinalPass(Source::kRowBuffer, {WithScalar(StageOp::kSubtract, 0), WithScalar(StageOp::kMultiply, 1), affine},

@@ -46,6 +46,7 @@ class Lowering {
   // Planning.
   void Plan();
   Group PlanNode(const Node& node);
+  std::string WhyNoChain(const Node& node) const;  // an operator that is not element-wise here
 
   // Emission. Unimplemented sends the group to the host with the message as reason; other errors are the user's.
   Status Emit(const Group& group);
@@ -87,6 +88,8 @@ class Lowering {
   View Landing(const View& target, int axis);
   Status Land(const View& landing, const View& target, std::vector<Work>* works);
   View NewView(const std::string& name, const Shape& shape, const Encoding& encoding);
+  // The stages in places that have them, or to the host.
+  StatusOr<std::vector<Stage>> PlacedStages(const std::vector<Stage>& stages) const;
   Pass FinalPass(Source source, std::vector<Stage> stages, const Chain& chain) const;
   StatusOr<View> BroadcastTo(const View& view, const std::vector<int64_t>& shape, std::vector<Work>* works);
   // Operands of the chain under the shape of `output`; what must be copied for that goes to `works`.
