@@ -229,6 +229,31 @@ TEST_F(VtaRuntime, SerialProgramsGiveTheSame) {
   EXPECT_THAT(text[text.size() - 3], "-n-N NOP stage=load");
 }
 
+TEST(VtaDeviceLimits, EndRunsAndMemory) {
+  auto runtime = Runtime::Create(
+      MakeFunctionalDevice(kConfig, {.memory_bytes = uint64_t{65} << 20, .instructions = 8, .steps = 5}));
+  ASSERT_TRUE(runtime.ok()) << runtime.status();
+  EXPECT_TRUE((*runtime)->AllocateBuffer(1 << 20).ok());
+  const auto full = (*runtime)->AllocateBuffer(1);
+  EXPECT_EQ(full.status().code(), absl::StatusCode::kResourceExhausted);
+  KernelSlot slot;
+  ASSERT_TRUE((*runtime)
+                  ->PushKernel(Kernel::Mode::kAlu, slot, {},
+                               [&]() -> Status {
+                                 KILN_RETURN_IF_ERROR((*runtime)->BeginLoop(9, 1, 1, 0));
+                                 KILN_RETURN_IF_ERROR((*runtime)->AddUop(
+                                     {.mode = Kernel::Mode::kAlu, .uop = {0, 0, 0}, .alu = 2, .use_immediate = true}));
+                                 return (*runtime)->EndLoop();
+                               })
+                  .ok());
+  const Status stopped = (*runtime)->Synchronise(0);
+  EXPECT_EQ(stopped.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(MessageOf(stopped), HasSubstr("too_long: instruction 1, '---- ALU add imm=0"));
+  for (int i = 0; i < 9; ++i) ASSERT_TRUE((*runtime)->DependencyPush(1, 2).ok());
+  EXPECT_THAT(MessageOf((*runtime)->Synchronise(0)), HasSubstr("instructions; at most 8"));
+  EXPECT_TRUE((*runtime)->Synchronise(0).ok());
+}
+
 TEST(VtaPages, FreedRangesAreUsedAgainAsTheyAre) {
   PageAllocator pages(1 << 20);
   const uint64_t a = *pages.Allocate(3 * 4096), b = *pages.Allocate(1), c = *pages.Allocate(2 * 4096);

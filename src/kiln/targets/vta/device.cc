@@ -9,15 +9,15 @@ namespace kiln::vta {
 namespace {
 
 constexpr uint64_t kPage = DeviceMemory::kPageBytes;
-// Addresses have 32 bits, and page 0 is never there.
-constexpr uint64_t kCapacity = (uint64_t{1} << 32) - kPage;
 
 uint64_t WholePages(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 class FunctionalDevice final : public Device {
  public:
-  explicit FunctionalDevice(const Config& config)
-      : config_(config), pages_(kCapacity), machine_(std::make_unique<FunctionalMachine>(config)) {}
+  FunctionalDevice(const Config& config, const DeviceLimits& limits)
+      : config_(config), limits_(limits), pages_(limits.memory_bytes) {
+    Renew();
+  }
 
   const Config& config() const override { return config_; }
 
@@ -47,24 +47,34 @@ class FunctionalDevice final : public Device {
   uint8_t* HostPointer(uint64_t address) override { return memory_.At(address, 1); }
 
   Status Run(uint64_t address, size_t count, uint64_t /*wait_cycles*/) override {
+    if (count > limits_.instructions) {
+      return absl::ResourceExhaustedError(
+          fmt::format("a program of {} instructions; at most {}", count, limits_.instructions));
+    }
     const auto fault = machine_->Launch(memory_, address, count);
     if (!fault.has_value()) return OkStatus();
     // What the stopped program left behind must not meet the next one.
-    machine_ = std::make_unique<FunctionalMachine>(config_);
+    Renew();
     std::string text;
     if (const uint8_t* bytes = memory_.At(address + fault->instruction * kInstructionBytes, kInstructionBytes)) {
       text = Disassemble(std::span<const uint8_t, kInstructionBytes>(bytes, kInstructionBytes), Encoding(config_));
     }
-    return absl::DataLossError(
-        fmt::format("{}: instruction {}, '{}': {}", NameOf(fault->kind), fault->instruction, text, fault->message));
+    const std::string message =
+        fmt::format("{}: instruction {}, '{}': {}", NameOf(fault->kind), fault->instruction, text, fault->message);
+    return fault->kind == FaultKind::kTooLong ? absl::DeadlineExceededError(message) : absl::DataLossError(message);
   }
 
  private:
+  void Renew() {
+    machine_ = std::make_unique<FunctionalMachine>(config_);
+    machine_->set_most_steps(limits_.steps);
+  }
   static Status Absent(uint64_t address, uint64_t bytes) {
     return absl::OutOfRangeError(fmt::format("{} bytes at {:#x}: there is no memory", bytes, address));
   }
 
   const Config config_;
+  const DeviceLimits limits_;
   PageAllocator pages_;
   DeviceMemory memory_;
   std::unique_ptr<FunctionalMachine> machine_;
@@ -102,12 +112,12 @@ uint64_t PageAllocator::SizeOf(uint64_t address) const {
   return at == used_.end() ? 0 : at->second;
 }
 
-std::unique_ptr<Device> MakeFunctionalDevice(const Config& config) {
-  return std::make_unique<FunctionalDevice>(config);
+std::unique_ptr<Device> MakeFunctionalDevice(const Config& config, const DeviceLimits& limits) {
+  return std::make_unique<FunctionalDevice>(config, limits);
 }
 
-StatusOr<std::unique_ptr<Device>> MakeDevice(std::string_view name, const Config& config) {
-  if (name == "functional") return MakeFunctionalDevice(config);
+StatusOr<std::unique_ptr<Device>> MakeDevice(std::string_view name, const Config& config, const DeviceLimits& limits) {
+  if (name == "functional") return MakeFunctionalDevice(config, limits);
   return NotFoundAt("", "", fmt::format("there is no device '{}'", name), "functional");
 }
 

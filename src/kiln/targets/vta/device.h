@@ -14,6 +14,7 @@
 #include "kiln/support/status.h"
 #include "kiln/targets/vta/config.h"
 #include "kiln/targets/vta/counters.h"
+#include "kiln/targets/vta/memory.h"
 
 namespace kiln::vta {
 
@@ -54,17 +55,25 @@ class Device {
 
   // Runs `count` instructions from byte address `address` on. `wait_cycles` limits machines with time (0: no limit).
   // DataLoss with kind, instruction and its text where the program is stopped; the machine is then as new but for its
-  // memory. DeadlineExceeded: out of cycles.
+  // memory. DeadlineExceeded: out of cycles or steps, likewise. ResourceExhausted: more instructions than it takes.
   virtual Status Run(uint64_t address, size_t count, uint64_t wait_cycles) = 0;
   // Cycles and counters of the last Run that came to its end; none on machines without time.
   virtual std::optional<RunTime> last_run() const { return std::nullopt; }
 };
 
+// What a device gives to those who use it.
+struct DeviceLimits {
+  uint64_t memory_bytes = (uint64_t{1} << 32) - DeviceMemory::kPageBytes;  // of addresses, page 0 left out
+  uint64_t instructions = uint64_t{1} << 28;                               // of a run
+  uint64_t steps = UINT64_MAX;                                             // of a run, where time is not counted
+};
+
 // A machine at the functional level in this process.
-std::unique_ptr<Device> MakeFunctionalDevice(const Config& config);
+std::unique_ptr<Device> MakeFunctionalDevice(const Config& config, const DeviceLimits& limits = {});
 
 // By name: "functional". Errors: no such device.
-StatusOr<std::unique_ptr<Device>> MakeDevice(std::string_view name, const Config& config);
+StatusOr<std::unique_ptr<Device>> MakeDevice(std::string_view name, const Config& config,
+                                             const DeviceLimits& limits = {});
 
 }  // namespace kiln::vta
 
