@@ -103,6 +103,33 @@ TEST_F(VtaCommands, LaunchesEndAtTheLimitOfSteps) {
   EXPECT_THAT(Call({"vta", "lint", Path("add.json"), "--max-steps", "4"}).out, HasSubstr("too_long"));
 }
 
+TEST_F(VtaCommands, ExecCountsCycles) {
+  WriteVector(false);
+  const Outcome run =
+      Call({"vta", "exec", Path("add.json"), "--level", "cycle", "--json", "-", "--trace", Path("trace.json")});
+  ASSERT_EQ(run.code, kExitOk) << run.err;
+  const auto vector = nlohmann::json::parse(run.out)["vectors"][0];
+  EXPECT_GT(vector["cycles"], 100);
+  EXPECT_EQ(vector["counters"]["alu"]["steps"], 4);
+  EXPECT_EQ(vector["counters"]["memory"]["output_bytes"], 64);
+  const auto trace = nlohmann::json::parse(*ReadFile(Path("trace.json")));
+  EXPECT_EQ(trace["otherData"]["cycles"], vector["cycles"]);
+  int steps = 0;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] == "X" && event["name"] == "2: ---N ALU add imm=1 uop[0,1) loop 1x4 dst(0,1) src(0,1)" &&
+        event["dur"] == 4) {
+      ++steps;
+    }
+  }
+  EXPECT_EQ(steps, 1);
+  const Outcome table = Call({"vta", "exec", Path("add.json"), "--level", "cycle"});
+  EXPECT_THAT(table.out, HasSubstr("1 of 1 pass at the cycle level"));
+  const Outcome long_one = Call({"vta", "exec", Path("add.json"), "--level", "cycle", "--max-steps", "100"});
+  EXPECT_EQ(long_one.code, kExitError);
+  EXPECT_THAT(long_one.out, HasSubstr("too_long: is not done after 100 cycles"));
+  EXPECT_EQ(Call({"vta", "exec", Path("add.json"), "--trace", Path("trace.json")}).code, kExitError);
+}
+
 TEST_F(VtaCommands, LintTells) {
   WriteVector(false);
   const Outcome clean = Call({"vta", "lint", Path("add.json")});

@@ -7,12 +7,15 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "kiln/cli/arguments.h"
 #include "kiln/cli/checks.h"
+#include "kiln/report/chrome_trace.h"
 #include "kiln/report/text.h"
 #include "kiln/targets/vta/program_vector.h"
 #include "kiln/targets/vta/runtime_vector.h"
+#include "kiln/targets/vta/timeline.h"
 
 namespace kiln::cli {
 namespace {
@@ -36,11 +39,22 @@ StatusOr<std::vector<fs::path>> JsonFiles(const std::vector<std::string>& argume
   return std::vector<fs::path>(files.begin(), files.end());
 }
 
+nlohmann::ordered_json JsonOf(const vta::Counters& counters) {
+  nlohmann::ordered_json json;
+  for (size_t i = 0; i < vta::kCounters; ++i) {
+    const vta::CounterInfo& info = vta::CounterTable()[i];
+    json[std::string(info.unit)][std::string(info.name)] = counters.values()[i];
+  }
+  return json;
+}
+
 }  // namespace
 
 void DeclareVtaSteps(CLI::App& app, uint64_t* steps) {
-  app.add_option("--max-steps", *steps,
-                 "The most steps (micro-op executions, elements moved) of a launch before it is stopped")
+  app.add_option(
+         "--max-steps", *steps,
+         "The most steps (micro-op executions, elements moved; with --level cycle, cycles) of a launch before it is "
+         "stopped")
       ->check(CLI::PositiveNumber)
       ->type_name("N")
       ->capture_default_str();
@@ -53,6 +67,11 @@ void VectorsCommand::DeclareFiles(CLI::App& app, const char* what) {
 
 bool VectorsCommand::IsNamed(const fs::path& file) const {
   return std::find(arguments_.begin(), arguments_.end(), file.string()) != arguments_.end();
+}
+
+bool VectorsCommand::IsOneFile() const {
+  std::error_code error;
+  return arguments_.size() == 1 && !fs::is_directory(arguments_[0], error);
 }
 
 Status VectorsCommand::RunEach(Context& context, std::string_view format, const RunOne& run,
@@ -68,7 +87,7 @@ Status VectorsCommand::RunEach(Context& context, std::string_view format, const 
     if (json.ok() && !IsNamed(file) && !vta::HasFormat(*json, format)) continue;
     auto outcome = json.ok() ? run(*json, file) : json.status();
     if (!outcome.ok() && IsNamed(file)) return outcome.status();
-    if (!outcome.ok()) outcome = Outcome{file.stem().string(), "", "", MessageOf(outcome.status())};
+    if (!outcome.ok()) outcome = Outcome{file.stem().string(), "", "", MessageOf(outcome.status()), std::nullopt};
     rows.push_back({file.string(), *std::move(outcome)});
   }
   if (rows.empty()) {
@@ -80,15 +99,24 @@ Status VectorsCommand::RunEach(Context& context, std::string_view format, const 
 Status VectorsCommand::Report(Context& context, const std::vector<Row>& rows, const std::string& how) const {
   int64_t failed = 0;
   nlohmann::ordered_json vectors = nlohmann::json::array();
+  const bool timed = std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.outcome.time.has_value(); });
   Table table;
-  table.Column("vector").Column("configuration").Column("result");
+  table.Column("vector").Column("configuration");
+  if (timed) table.Right("cycles");
+  table.Column("result");
   for (const auto& [file, one] : rows) {
     if (one.difference.has_value()) ++failed;
-    table.Row({one.name, one.configuration, one.difference ? "FAIL: " + *one.difference : "pass" + one.what});
+    std::vector<std::string> cells = {one.name, one.configuration};
+    if (timed) cells.push_back(one.time.has_value() ? fmt::format("{}", one.time->cycles) : "");
+    cells.push_back(one.difference ? "FAIL: " + *one.difference : "pass" + one.what);
+    table.Row(cells);
     vectors.push_back({{"file", file},
                        {"name", one.name},
                        {"pass", !one.difference.has_value()},
                        {"difference", one.difference.value_or("")}});
+    if (!one.time.has_value()) continue;
+    vectors.back()["cycles"] = one.time->cycles;
+    vectors.back()["counters"] = JsonOf(one.time->counters);
   }
   const nlohmann::ordered_json json = {{"failed", failed}, {"vectors", std::move(vectors)}};
   const std::string text = json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
@@ -104,38 +132,72 @@ Status VectorsCommand::Report(Context& context, const std::vector<Row>& rows, co
 
 void ExecCommand::Declare(CLI::App& app) {
   DeclareFiles(app, "Program vectors (NAME.json), or folders of them");
-  app.add_option("--orders", orders_, "In how many orders of the stages each runs: the 6 fixed ones, then random ones")
+  app.add_option("--level", level_, "What runs them: functional, or cycle, which tells cycles and counters, too")
+      ->check(CLI::IsMember({"functional", "cycle"}))
+      ->type_name("LEVEL")
+      ->capture_default_str();
+  app.add_option(
+         "--orders", orders_,
+         "In how many orders of the stages each runs at the functional level: the 6 fixed ones, then random ones")
       ->check(InRange(1, 100000))
       ->type_name("N")
       ->capture_default_str();
+  app.add_option("--trace", trace_,
+                 "Where it goes what each unit did when, with --level cycle and one file: JSON for ui.perfetto.dev")
+      ->type_name("FILE");
   DeclareVtaSteps(app, &most_steps_);
-  app.footer("Example:\n  kiln vta exec vectors/ --orders 20");
+  app.footer("Examples:\n  kiln vta exec vectors/ --orders 20\n  kiln vta exec vectors/ --level cycle");
 }
 
 Status ExecCommand::Run(Context& context) const {
+  KILN_RETURN_IF_ERROR(CheckOutput(trace_));
+  const bool cycles = level_ == "cycle";
+  if (!trace_.empty() && !(cycles && IsOneFile())) {
+    return absl::InvalidArgumentError("--trace needs --level cycle and the name of one file");
+  }
   const auto run = [&](const vta::Json& json, const fs::path& file) -> StatusOr<Outcome> {
     KILN_ASSIGN_OR_RETURN(const vta::ProgramVector vector, vta::ParseProgramVector(json, file));
-    Outcome one{vector.name, vta::SizesOf(vector.config), "", std::nullopt};
+    Outcome one{vector.name, vta::SizesOf(vector.config), "", std::nullopt, std::nullopt};
     if (vector.fault.has_value()) one.what = fmt::format(", stopped with {}", *vector.fault);
-    for (int order = 0; order < orders_ && !one.difference.has_value(); ++order) {
-      one.difference = vta::FindDifference(vector, static_cast<uint64_t>(order), most_steps_);
-      if (one.difference.has_value()) *one.difference += fmt::format(" (order {})", order);
-    }
+    if (cycles) return RunCycles(vector, std::move(one));
+    one.difference = RunOrders(vector);
     return one;
   };
-  return RunEach(context, vta::kProgramVectorFormat, run, fmt::format(", in {} orders of the stages", orders_));
+  return RunEach(context, vta::kProgramVectorFormat, run,
+                 cycles ? " at the cycle level" : fmt::format(", in {} orders of the stages", orders_));
+}
+
+std::optional<std::string> ExecCommand::RunOrders(const vta::ProgramVector& vector) const {
+  for (int order = 0; order < orders_; ++order) {
+    const auto difference = vta::FindDifference(vector, static_cast<uint64_t>(order), most_steps_);
+    if (difference.has_value()) return fmt::format("{} (order {})", *difference, order);
+  }
+  return std::nullopt;
+}
+
+StatusOr<VectorsCommand::Outcome> ExecCommand::RunCycles(const vta::ProgramVector& vector, Outcome one) const {
+  vta::RunTime time;
+  vta::Timeline timeline;
+  one.difference = vta::FindCycleDifference(vector, most_steps_, &time, trace_.empty() ? nullptr : &timeline);
+  if (time.cycles > 0) one.time = time;
+  if (!trace_.empty()) {
+    KILN_RETURN_IF_ERROR(WriteOutput(trace_, ToChromeTrace(timeline.ToTrace(), timeline.instructions())));
+  }
+  return one;
 }
 
 void ReplayCommand::Declare(CLI::App& app) {
   DeclareFiles(app, "Runtime vectors (NAME.json), or folders of them");
-  app.add_option("--device", device_, "What runs the programs: functional")->type_name("NAME")->capture_default_str();
+  app.add_option("--device", device_, "What runs the programs: functional or cycle")
+      ->type_name("NAME")
+      ->capture_default_str();
   app.footer("Example:\n  kiln vta replay vectors/runtime_api");
 }
 
 Status ReplayCommand::Run(Context& context) const {
   const auto run = [&](const vta::Json& json, const fs::path& file) -> StatusOr<Outcome> {
     KILN_ASSIGN_OR_RETURN(const vta::RuntimeVector vector, vta::ParseRuntimeVector(json, file));
-    Outcome one{vector.name, vta::SizesOf(vector.config), "", std::nullopt};
+    Outcome one{vector.name, vta::SizesOf(vector.config), "", std::nullopt, std::nullopt};
     KILN_ASSIGN_OR_RETURN(one.difference, vta::Replay(vector, device_));
     return one;
   };

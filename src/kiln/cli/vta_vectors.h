@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "kiln/cli/command.h"
+#include "kiln/targets/vta/counters.h"
 #include "kiln/targets/vta/json_reader.h"
+#include "kiln/targets/vta/program_vector.h"
 
 namespace kiln::cli {
 
@@ -28,10 +30,13 @@ class VectorsCommand {
     std::string name, configuration;
     std::string what;                       // behind "pass"
     std::optional<std::string> difference;  // nullopt: it passes
+    std::optional<vta::RunTime> time;       // where it was counted, of a program that came to its end
   };
   using RunOne = std::function<StatusOr<Outcome>(const vta::Json& json, const std::filesystem::path& file)>;
 
   void DeclareFiles(CLI::App& app, const char* what);
+  // Whether one file is named and nothing else.
+  bool IsOneFile() const;
   // Has `run` say what came of each file of the format and prints all. What a folder holds beside them is left out;
   // what is named has to be one. An error of a file that is named ends the command; of one in a folder it is what came
   // of it. `how`: ", in 10 orders of the stages". Error: vectors fail.
@@ -55,6 +60,10 @@ class ExecCommand : public VectorsCommand {
   Status Run(Context& context) const;
 
  private:
+  std::optional<std::string> RunOrders(const vta::ProgramVector& vector) const;
+  StatusOr<Outcome> RunCycles(const vta::ProgramVector& vector, Outcome one) const;
+
+  std::string level_ = "functional", trace_;
   int orders_ = 10;
   uint64_t most_steps_ = kVtaSteps;
 };

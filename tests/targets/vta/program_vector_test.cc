@@ -31,6 +31,9 @@ TEST(VtaProgramVectors, OfTheSharedFolderPass) {
     for (uint64_t order = 0; order < 10; ++order) {
       EXPECT_EQ(FindDifference(*vector, order).value_or(""), "") << vector->name << ", order " << order;
     }
+    RunTime time;
+    EXPECT_EQ(FindCycleDifference(*vector, 0, &time, nullptr).value_or(""), "") << vector->name << ", cycle level";
+    EXPECT_EQ(time.cycles == 0, vector->fault.has_value());
     ++count;
   }
   EXPECT_GE(count, 13);

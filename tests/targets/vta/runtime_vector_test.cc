@@ -17,9 +17,11 @@ TEST(VtaRuntimeVectors, OfTheSharedFolderReplay) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     auto vector = ReadRuntimeVector(entry.path());
     ASSERT_TRUE(vector.ok()) << vector.status();
-    const auto difference = Replay(*vector, "functional");
-    ASSERT_TRUE(difference.ok()) << difference.status();
-    EXPECT_EQ(difference->value_or(""), "") << entry.path();
+    for (const char* device : {"functional", "cycle"}) {
+      const auto difference = Replay(*vector, device);
+      ASSERT_TRUE(difference.ok()) << difference.status();
+      EXPECT_EQ(difference->value_or(""), "") << entry.path() << " on " << device;
+    }
     ++count;
     // What the vector expects is looked at.
     vector->launches[0].instructions[1][0] ^= 1;

@@ -33,16 +33,18 @@ class CycleMachine {
 
   struct Result {
     std::optional<Fault> fault;
-    bool out_of_cycles = false;  // it was given up at `wait_cycles`
-    RunTime time;                // up to FINISH, or to where it was stopped
+    RunTime time;  // without a fault
   };
   // Runs `count` instructions that begin at byte `address` of `memory`. Programs that are stopped are stopped with the
   // fault of the functional level; where they have several, with the one that the machine meets first. The machine is
-  // to be thrown away then. wait_cycles: 0 is no limit. `timeline` is told the spans of this launch.
-  Result Launch(DeviceMemory& memory, uint64_t address, size_t count, uint64_t wait_cycles = 0,
+  // to be thrown away then. After `most_cycles` (0: no limit) the fault is kTooLong. `timeline` is told the spans of
+  // this launch, if it is not null.
+  Result Launch(DeviceMemory& memory, uint64_t address, size_t count, uint64_t most_cycles = 0,
                 Timeline* timeline = nullptr);
 
   const Profile& profile() const;
+  // For tests of the skipping: goes through every cycle.
+  void set_skips(bool skips);
 
  private:
   class Machine;

@@ -1,8 +1,12 @@
 #include "kiln/targets/vta/device.h"
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "fmt/format.h"
+#include "kiln/targets/vta/cycle.h"
 #include "kiln/targets/vta/functional.h"
 
 namespace kiln::vta {
@@ -12,12 +16,11 @@ constexpr uint64_t kPage = DeviceMemory::kPageBytes;
 
 uint64_t WholePages(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
-class FunctionalDevice final : public Device {
+// Memory in this process, and a machine that runs on it.
+class LocalDevice : public Device {
  public:
-  FunctionalDevice(const Config& config, const DeviceLimits& limits)
-      : config_(config), limits_(limits), pages_(limits.memory_bytes) {
-    Renew();
-  }
+  LocalDevice(const Config& config, const DeviceLimits& limits)
+      : config_(config), limits_(limits), pages_(limits.memory_bytes) {}
 
   const Config& config() const override { return config_; }
 
@@ -46,12 +49,12 @@ class FunctionalDevice final : public Device {
   }
   uint8_t* HostPointer(uint64_t address) override { return memory_.At(address, 1); }
 
-  Status Run(uint64_t address, size_t count, uint64_t /*wait_cycles*/) override {
+  Status Run(uint64_t address, size_t count, uint64_t wait_cycles) override {
     if (count > limits_.instructions) {
       return absl::ResourceExhaustedError(
           fmt::format("a program of {} instructions; at most {}", count, limits_.instructions));
     }
-    const auto fault = machine_->Launch(memory_, address, count);
+    const auto fault = Launch(memory_, address, count, wait_cycles);
     if (!fault.has_value()) return OkStatus();
     // What the stopped program left behind must not meet the next one.
     Renew();
@@ -64,11 +67,13 @@ class FunctionalDevice final : public Device {
     return fault->kind == FaultKind::kTooLong ? absl::DeadlineExceededError(message) : absl::DataLossError(message);
   }
 
+ protected:
+  const DeviceLimits& limits() const { return limits_; }
+
  private:
-  void Renew() {
-    machine_ = std::make_unique<FunctionalMachine>(config_);
-    machine_->set_most_steps(limits_.steps);
-  }
+  virtual std::optional<Fault> Launch(DeviceMemory& memory, uint64_t address, size_t count, uint64_t wait_cycles) = 0;
+  // Begins with a new machine.
+  virtual void Renew() = 0;
   static Status Absent(uint64_t address, uint64_t bytes) {
     return absl::OutOfRangeError(fmt::format("{} bytes at {:#x}: there is no memory", bytes, address));
   }
@@ -77,7 +82,42 @@ class FunctionalDevice final : public Device {
   const DeviceLimits limits_;
   PageAllocator pages_;
   DeviceMemory memory_;
+};
+
+class FunctionalDevice final : public LocalDevice {
+ public:
+  FunctionalDevice(const Config& config, const DeviceLimits& limits) : LocalDevice(config, limits) { Renew(); }
+
+ private:
+  std::optional<Fault> Launch(DeviceMemory& memory, uint64_t address, size_t count, uint64_t) override {
+    return machine_->Launch(memory, address, count);
+  }
+  void Renew() override {
+    machine_ = std::make_unique<FunctionalMachine>(config());
+    machine_->set_most_steps(limits().steps);
+  }
+
   std::unique_ptr<FunctionalMachine> machine_;
+};
+
+class CycleDevice final : public LocalDevice {
+ public:
+  CycleDevice(const Config& config, const DeviceLimits& limits) : LocalDevice(config, limits) { Renew(); }
+
+  std::optional<RunTime> last_run() const override { return last_run_; }
+
+ private:
+  std::optional<Fault> Launch(DeviceMemory& memory, uint64_t address, size_t count, uint64_t wait_cycles) override {
+    last_run_.reset();
+    const uint64_t most = wait_cycles == 0 ? limits().steps : std::min(wait_cycles, limits().steps);
+    CycleMachine::Result result = machine_->Launch(memory, address, count, most);
+    if (!result.fault.has_value()) last_run_ = result.time;
+    return std::move(result.fault);
+  }
+  void Renew() override { machine_ = std::make_unique<CycleMachine>(config()); }
+
+  std::unique_ptr<CycleMachine> machine_;
+  std::optional<RunTime> last_run_;
 };
 
 }  // namespace
@@ -118,7 +158,8 @@ std::unique_ptr<Device> MakeFunctionalDevice(const Config& config, const DeviceL
 
 StatusOr<std::unique_ptr<Device>> MakeDevice(std::string_view name, const Config& config, const DeviceLimits& limits) {
   if (name == "functional") return MakeFunctionalDevice(config, limits);
-  return NotFoundAt("", "", fmt::format("there is no device '{}'", name), "functional");
+  if (name == "cycle") return std::make_unique<CycleDevice>(config, limits);
+  return NotFoundAt("", "", fmt::format("there is no device '{}'", name), "functional or cycle");
 }
 
 }  // namespace kiln::vta

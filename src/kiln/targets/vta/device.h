@@ -65,13 +65,13 @@ class Device {
 struct DeviceLimits {
   uint64_t memory_bytes = (uint64_t{1} << 32) - DeviceMemory::kPageBytes;  // of addresses, page 0 left out
   uint64_t instructions = uint64_t{1} << 28;                               // of a run
-  uint64_t steps = UINT64_MAX;                                             // of a run, where time is not counted
+  uint64_t steps = UINT64_MAX;                                             // of a run; cycles where those are counted
 };
 
 // A machine at the functional level in this process.
 std::unique_ptr<Device> MakeFunctionalDevice(const Config& config, const DeviceLimits& limits = {});
 
-// By name: "functional". Errors: no such device.
+// By name: "functional", or "cycle" (cycle.h), whose last_run tells cycles and counters. Errors: no such device.
 StatusOr<std::unique_ptr<Device>> MakeDevice(std::string_view name, const Config& config,
                                              const DeviceLimits& limits = {});
 

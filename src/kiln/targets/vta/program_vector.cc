@@ -4,6 +4,7 @@
 
 #include "fmt/format.h"
 #include "kiln/support/file.h"
+#include "kiln/targets/vta/cycle.h"
 #include "kiln/targets/vta/hex.h"
 #include "kiln/targets/vta/json_reader.h"
 
@@ -28,17 +29,17 @@ StatusOr<std::vector<uint8_t>> ReadImage(const fs::path& json, const std::string
   return std::vector<uint8_t>(text.begin(), text.end());
 }
 
-struct Counter {
+struct ProfileCounter {
   const char* name;
   uint64_t Profile::* member;
 };
-constexpr Counter kCounters[] = {{"inp_load_nbytes", &Profile::input_load_bytes},
-                                 {"wgt_load_nbytes", &Profile::weight_load_bytes},
-                                 {"acc_load_nbytes", &Profile::accumulator_load_bytes},
-                                 {"uop_load_nbytes", &Profile::uop_load_bytes},
-                                 {"out_store_nbytes", &Profile::output_store_bytes},
-                                 {"gemm_counter", &Profile::gemm_steps},
-                                 {"alu_counter", &Profile::alu_steps}};
+constexpr ProfileCounter kProfileCounters[] = {{"inp_load_nbytes", &Profile::input_load_bytes},
+                                               {"wgt_load_nbytes", &Profile::weight_load_bytes},
+                                               {"acc_load_nbytes", &Profile::accumulator_load_bytes},
+                                               {"uop_load_nbytes", &Profile::uop_load_bytes},
+                                               {"out_store_nbytes", &Profile::output_store_bytes},
+                                               {"gemm_counter", &Profile::gemm_steps},
+                                               {"alu_counter", &Profile::alu_steps}};
 
 void ReadLaunches(const Json& json, JsonReader& reader, ProgramVector* vector) {
   const Json::array_t& runs = reader.List(json, "runs", "");
@@ -99,7 +100,7 @@ StatusOr<ProgramVector> ParseProgramVector(const Json& json, const fs::path& fil
   const std::string after = reader.Text(json, "dram_out", "");
   if (const auto counters = json.find("counters"); counters != json.end()) {
     vector.profile.emplace();
-    for (const Counter& counter : kCounters) {
+    for (const ProfileCounter& counter : kProfileCounters) {
       (*vector.profile).*counter.member =
           reader.Count(*counters, counter.name, fmt::format("counters.{}", counter.name), UINT64_MAX);
     }
@@ -110,12 +111,33 @@ StatusOr<ProgramVector> ParseProgramVector(const Json& json, const fs::path& fil
 }
 
 std::optional<std::string> FindDifference(const ProgramVector& vector, uint64_t order, uint64_t most_steps) {
-  DeviceMemory memory(vector.base, vector.before);
   FunctionalMachine machine(vector.config);
   machine.set_most_steps(most_steps);
+  const auto launch = [&](DeviceMemory& memory, const ProgramVector::Launch& run) {
+    return machine.Launch(memory, run.address, run.instructions, StageOrder(order));
+  };
+  return FindDifference(vector, launch, machine.profile());
+}
+
+std::optional<std::string> FindCycleDifference(const ProgramVector& vector, uint64_t most_cycles, RunTime* time,
+                                               Timeline* timeline) {
+  CycleMachine machine(vector.config);
+  const auto launch = [&](DeviceMemory& memory, const ProgramVector::Launch& run) {
+    CycleMachine::Result result = machine.Launch(memory, run.address, run.instructions, most_cycles, timeline);
+    if (time != nullptr && !result.fault.has_value()) {
+      time->cycles += result.time.cycles;
+      time->counters += result.time.counters;
+    }
+    return std::move(result.fault);
+  };
+  return FindDifference(vector, launch, machine.profile());
+}
+
+std::optional<std::string> FindDifference(const ProgramVector& vector, const Launcher& run, const Profile& profile) {
+  DeviceMemory memory(vector.base, vector.before);
   for (size_t i = 0; i < vector.launches.size(); ++i) {
     const ProgramVector::Launch& launch = vector.launches[i];
-    const auto fault = machine.Launch(memory, launch.address, launch.instructions, StageOrder(order));
+    const std::optional<Fault> fault = run(memory, launch);
     if (!fault.has_value()) continue;
     if (vector.fault.has_value() && NameOf(fault->kind) == *vector.fault) return std::nullopt;
     return fmt::format("launch {}, instruction {}: {}: {}", i, fault->instruction, NameOf(fault->kind), fault->message);
@@ -127,9 +149,9 @@ std::optional<std::string> FindDifference(const ProgramVector& vector, uint64_t 
     return fmt::format("byte {:#x} of the memory is {:#04x}; {:#04x}",
                        vector.base + static_cast<uint64_t>(wrong - bytes.begin()), *wrong, *right);
   }
-  for (const Counter& counter : kCounters) {
+  for (const ProfileCounter& counter : kProfileCounters) {
     if (!vector.profile.has_value()) break;
-    const uint64_t is = machine.profile().*counter.member, should = (*vector.profile).*counter.member;
+    const uint64_t is = profile.*counter.member, should = (*vector.profile).*counter.member;
     if (is != should) return fmt::format("{} is {}; {}", counter.name, is, should);
   }
   return std::nullopt;

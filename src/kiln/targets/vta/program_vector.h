@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,8 +16,10 @@
 
 #include "kiln/support/status.h"
 #include "kiln/targets/vta/config.h"
+#include "kiln/targets/vta/counters.h"
 #include "kiln/targets/vta/functional.h"
 #include "kiln/targets/vta/json_reader.h"
+#include "kiln/targets/vta/timeline.h"
 
 namespace kiln::vta {
 
@@ -42,10 +45,18 @@ StatusOr<ProgramVector> ReadProgramVector(const std::filesystem::path& file);
 // Of a file that has been read as JSON.
 StatusOr<ProgramVector> ParseProgramVector(const Json& json, const std::filesystem::path& file);
 
-// Runs it with stages in order `order` (StageOrder) and compares all bytes and counters. No launch may take more than
-// `most_steps` (FunctionalMachine). nullopt: as it should be; else what differs first.
+// Runs it on a machine, a launch after the other, and compares all bytes and counters. `launch` runs one; `profile` is
+// the machine's. nullopt: as it should be; else what differs first.
+using Launcher = std::function<std::optional<Fault>(DeviceMemory& memory, const ProgramVector::Launch& launch)>;
+std::optional<std::string> FindDifference(const ProgramVector& vector, const Launcher& launch, const Profile& profile);
+// The same on the functional level, with stages in order `order` (StageOrder). No launch may take more than
+// `most_steps` (FunctionalMachine).
 std::optional<std::string> FindDifference(const ProgramVector& vector, uint64_t order,
                                           uint64_t most_steps = UINT64_MAX);
+// The same on the cycle level. No launch may take more than `most_cycles`. `time`, `timeline` may be null: of all
+// launches that came to their ends.
+std::optional<std::string> FindCycleDifference(const ProgramVector& vector, uint64_t most_cycles, RunTime* time,
+                                               Timeline* timeline);
 
 }  // namespace kiln::vta
 

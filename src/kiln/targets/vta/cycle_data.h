@@ -1,0 +1,52 @@
+// What the cycle level's machine holds on chip, and what instructions do to it. An instruction at a time: cycle.h says
+// when. Nothing of this is the functional level's but the arithmetic on single numbers (alu.h, elements.h).
+#ifndef KILN_TARGETS_VTA_CYCLE_DATA_H_
+#define KILN_TARGETS_VTA_CYCLE_DATA_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kiln/targets/vta/config.h"
+#include "kiln/targets/vta/isa.h"
+#include "kiln/targets/vta/memory.h"
+
+namespace kiln::vta {
+
+class CycleData {
+ public:
+  explicit CycleData(const Config& config);
+
+  // Whether all that a load or store reaches in memory is there. Load, Store: it is.
+  bool Reaches(const Instruction& in, const DeviceMemory& memory) const;
+  void Load(const Instruction& in, const DeviceMemory& memory);
+  void Store(const Instruction& in, DeviceMemory& memory) const;
+  // GEMM and ALU instructions with steps, whose indices are inside the buffers.
+  void Compute(const Instruction& in);
+  std::span<const Uop> UopsOf(const Instruction& in) const {
+    return std::span<const Uop>(uops_).subspan(in.uop_begin, in.uop_end - in.uop_begin);
+  }
+
+ private:
+  // Elements of the memory from `element` on: from their bytes, and zeros.
+  void PutRow(Memory memory, size_t element, size_t count, const uint8_t* bytes);
+  void PutZeros(Memory memory, size_t element, size_t count);
+  void PutWeights(size_t element, size_t count, const uint8_t* bytes);
+  void Reset(const Instruction& in);
+  template <AluOp kOp>
+  void RunAlu(const Instruction& in);
+
+  const Config config_;
+  const Encoding encoding_;
+  const size_t input_numbers_, weight_numbers_, accumulator_numbers_;  // of an element
+  std::vector<Uop> uops_;
+  std::vector<int16_t> inputs_;
+  std::vector<int16_t> weights_;  // [element][block_in][block_out]
+  // The output buffer's elements are these numbers' low bits: every write goes to both.
+  std::vector<int32_t> accumulators_;
+};
+
+}  // namespace kiln::vta
+
+#endif  // KILN_TARGETS_VTA_CYCLE_DATA_H_

@@ -1,0 +1,10 @@
+#include "kiln/targets/vta/cycle_gemm.h"
+
+namespace kiln::vta {
+
+void RunCycleGemm(const Instruction& instruction, std::span<const Uop> uops, const CycleGemm& gemm) {
+  if (GetCpuLevel() >= CpuLevel::kAvx2) return RunCycleGemmAvx2(instruction, uops, gemm);
+  ChooseGemmSteps<CpuLevel::kPortable>(instruction, uops, gemm);
+}
+
+}  // namespace kiln::vta
