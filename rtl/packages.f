@@ -1,5 +1,6 @@
 # The packages of rtl/, each after those it uses. Verilator and Yosys read them before any module.
 bus/kiln_axi_pkg.sv
+vta/kiln_vta_pkg.sv
 systolic/kiln_systolic_pkg.sv
 arith/kiln_format_pkg.sv
 arith/kiln_named_formats_pkg.sv

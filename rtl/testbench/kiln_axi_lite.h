@@ -1,0 +1,65 @@
+// Software's side of a Verilated design's AXI4-Lite slave, with ports control_awvalid, control_rdata, ...
+// Self-contained C++17: it goes beside emitted designs.
+//
+//   settle()   gives the cycle its inputs and lets combinational logic follow
+//   edge()     ends the cycle
+#ifndef KILN_TESTBENCH_AXI_LITE_H_
+#define KILN_TESTBENCH_AXI_LITE_H_
+
+#include <cstdint>
+
+namespace kiln::testbench {
+
+// Nothing is asked for.
+template <typename Top>
+void AxiLiteIdle(Top& top) {
+  top.control_awvalid = top.control_wvalid = top.control_arvalid = 0;
+  top.control_bready = top.control_rready = 0;
+}
+
+// Writes a register and waits for the response; false for one that is an error.
+template <typename Top, typename Settle, typename Edge>
+bool AxiLiteWrite(Top& top, uint32_t address, uint32_t data, Settle settle, Edge edge) {
+  top.control_awvalid = 1;
+  top.control_awaddr = static_cast<uint16_t>(address);
+  top.control_wvalid = 1;
+  top.control_wdata = data;
+  top.control_wstrb = 15;
+  top.control_bready = 1;
+  for (;;) {
+    settle();
+    const bool address_taken = top.control_awready, data_taken = top.control_wready;
+    const bool answered = top.control_bvalid;
+    const unsigned response = top.control_bresp;
+    edge();
+    if (address_taken) top.control_awvalid = 0;
+    if (data_taken) top.control_wvalid = 0;
+    if (answered) {
+      top.control_bready = 0;
+      return response == 0;
+    }
+  }
+}
+
+// Reads a register.
+template <typename Top, typename Settle, typename Edge>
+uint32_t AxiLiteRead(Top& top, uint32_t address, Settle settle, Edge edge) {
+  top.control_arvalid = 1;
+  top.control_araddr = static_cast<uint16_t>(address);
+  top.control_rready = 1;
+  for (;;) {
+    settle();
+    const bool taken = top.control_arready, answered = top.control_rvalid;
+    const uint32_t data = top.control_rdata;
+    edge();
+    if (taken) top.control_arvalid = 0;
+    if (answered) {
+      top.control_rready = 0;
+      return data;
+    }
+  }
+}
+
+}  // namespace kiln::testbench
+
+#endif  // KILN_TESTBENCH_AXI_LITE_H_

@@ -1,0 +1,140 @@
+// Drives a Verilated VTA machine (rtl/vta/kiln_vta.sv, or an emitted kiln_accelerator) with a memory behind its AXI4
+// port: launches programs over AXI4-Lite and says how they ended. Self-contained C++17: it goes beside emitted designs.
+#ifndef KILN_TESTBENCH_VTA_BENCH_H_
+#define KILN_TESTBENCH_VTA_BENCH_H_
+
+#include <verilated.h>
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "kiln_axi_lite.h"
+#include "kiln_axi_memory.h"
+
+namespace kiln::testbench {
+
+namespace vta {
+
+// Registers: rtl/vta/kiln_vta_pkg.sv.
+enum Register : uint32_t {
+  kControl = 0x00,
+  kCycles = 0x04,
+  kInstructions = 0x08,
+  kProgramAddress = 0x0c,
+  kUopBase = 0x10,
+  kInputBase = 0x14,
+  kWeightBase = 0x18,
+  kAccumulatorBase = 0x1c,
+  kOutputBase = 0x20,
+  kAccumulatorWrites = 0x24,
+  kFault = 0x28,
+  kFaultInstruction = 0x2c,
+  kIdentity = 0x30,
+  kCounters = 0x40,
+};
+constexpr uint32_t kControlLaunch = 1, kControlFinished = 2;
+constexpr unsigned kCounterCount = 30;
+
+}  // namespace vta
+
+template <typename Top>
+class VtaBench {
+ public:
+  // Called twice a cycle, behind the falling and the rising edge: for waveforms.
+  using Dump = std::function<void(uint64_t cycle, int half)>;
+
+  VtaBench(Top* top, unsigned port_bytes, uint64_t memory_bytes, const AxiTiming& timing, uint64_t seed, Dump dump = {})
+      : top_(*top),
+        dump_(std::move(dump)),
+        memory_(memory_bytes, timing),
+        reads_(&memory_, port_bytes, seed * 2),
+        writes_(&memory_, port_bytes, seed * 2 + 1) {
+    AxiLiteIdle(top_);
+    // Until its reset the machine may offer anything: the memory does not listen.
+    top_.reset = 1;
+    for (int i = 0; i < 4; ++i) {
+      Settle();
+      Clock();
+    }
+    top_.reset = 0;
+    Cycle();
+  }
+
+  AxiMemory& memory() { return memory_; }
+  // Whether nothing is under way between memory and machine.
+  bool quiet() const { return reads_.idle() && writes_.idle(); }
+
+  // False: the machine refuses.
+  bool WriteRegister(uint32_t address, uint32_t data) {
+    return AxiLiteWrite(top_, address, data, [&] { Settle(); }, [&] { Edge(); });
+  }
+  uint32_t ReadRegister(uint32_t address) {
+    return AxiLiteRead(top_, address, [&] { Settle(); }, [&] { Edge(); });
+  }
+
+  // Runs `count` instructions from byte `address` on until the machine says that it has ended, or for `limit` cycles;
+  // false for those.
+  bool Launch(uint64_t address, uint64_t count, uint64_t limit) {
+    ran_ = 0;
+    WriteRegister(vta::kInstructions, static_cast<uint32_t>(count));
+    WriteRegister(vta::kProgramAddress, static_cast<uint32_t>(address));
+    WriteRegister(vta::kControl, vta::kControlLaunch);
+    for (uint64_t waited = 0; !top_.irq; ++waited) {
+      if (waited == limit) return false;
+      Cycle();
+    }
+    return true;
+  }
+
+  // Of the last launch: cycles in which the machine ran, as seen from outside and by its own register; its fault, 0 for
+  // none, with the instruction; its counters.
+  uint64_t ran() const { return ran_; }
+  uint32_t cycles() { return ReadRegister(vta::kCycles); }
+  uint32_t fault() { return ReadRegister(vta::kFault); }
+  uint32_t fault_instruction() { return ReadRegister(vta::kFaultInstruction); }
+  std::vector<uint32_t> counters() {
+    std::vector<uint32_t> values;
+    for (unsigned i = 0; i < vta::kCounterCount; ++i) values.push_back(ReadRegister(vta::kCounters + 4 * i));
+    return values;
+  }
+
+  void Cycle() {
+    Settle();
+    Edge();
+  }
+
+ private:
+  // What the memory offers in this cycle, and what follows from it.
+  void Settle() {
+    KILN_AXI_DRIVE_READ(top_, memory, reads_);
+    KILN_AXI_DRIVE_WRITE(top_, memory, writes_);
+    top_.clock = 0;
+    top_.eval();
+    if (dump_) dump_(time_, 0);
+  }
+  void Edge() {
+    KILN_AXI_SAMPLE_READ(top_, memory, reads_);
+    KILN_AXI_SAMPLE_WRITE(top_, memory, writes_);
+    ran_ += top_.running ? 1 : 0;
+    Clock();
+  }
+  void Clock() {
+    top_.clock = 1;
+    top_.eval();
+    if (dump_) dump_(time_, 1);
+    ++time_;
+  }
+
+  Top& top_;
+  Dump dump_;
+  AxiMemory memory_;
+  AxiReadPort reads_;
+  AxiWritePort writes_;
+  uint64_t time_ = 0, ran_ = 0;
+};
+
+}  // namespace kiln::testbench
+
+#endif  // KILN_TESTBENCH_VTA_BENCH_H_

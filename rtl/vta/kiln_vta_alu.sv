@@ -1,0 +1,201 @@
+// The ALU unit, which also clears accumulators for GEMM instructions with `reset`.
+//   time     a step in s reads its micro-op in s, the second operand in s + 1, the first in s + 2, computes in s + 3 and writes in s + 4.
+//            Results that were not yet written when it read are forwarded.
+//   steps    one a cycle, one every other cycle with `pairs`; with a second operand an instruction's first step is a cycle later, so that
+//            its operand is not read while the step before reads its own
+//   command  taken when idle or in the cycle of a last step; has at least one step. `done` in the last step's s + 4
+module kiln_vta_alu #(
+    parameter int unsigned ACCUMULATOR_BITS = 32,
+    parameter int unsigned NUMBERS = 16,  // of an accumulator element
+    parameter int unsigned UOP_INDEX_BITS = 13,
+    parameter int unsigned INPUT_INDEX_BITS = 11,
+    parameter int unsigned WEIGHT_INDEX_BITS = 10,
+    parameter int unsigned ACCUMULATOR_INDEX_BITS = 11,
+    // derived, do not set
+    localparam int unsigned SOURCE_INDEX_BITS = INPUT_INDEX_BITS > ACCUMULATOR_INDEX_BITS ? INPUT_INDEX_BITS : ACCUMULATOR_INDEX_BITS,
+    localparam int unsigned UOP_BITS = ACCUMULATOR_INDEX_BITS + SOURCE_INDEX_BITS + WEIGHT_INDEX_BITS,
+    localparam int unsigned ELEMENT_BITS = NUMBERS * ACCUMULATOR_BITS
+) (
+    input  logic                                      clock,
+    input  logic                                      reset,
+    input  logic                                      command_valid,
+    output logic                                      command_ready,
+    input  logic [kiln_vta_pkg::INSTRUCTION_BITS-1:0] command_instruction,
+    input  logic                                      command_pairs,
+    output logic                                      active,  // between an instruction's first cycle and its last
+    output logic                                      step,  // begun in this cycle; `step_clears`: of a GEMM instruction
+    output logic                                      step_clears,
+    output logic                                      done,
+    // Memories: an address in one cycle, its word in the next
+    output logic                                      uop_enable,
+    output logic [                UOP_INDEX_BITS-1:0] uop_address,
+    input  logic [                      UOP_BITS-1:0] uop,
+    output logic                                      second_enable,
+    output logic [        ACCUMULATOR_INDEX_BITS-1:0] second_index,
+    input  logic [                  ELEMENT_BITS-1:0] second_data,
+    output logic                                      first_enable,
+    output logic [        ACCUMULATOR_INDEX_BITS-1:0] first_index,
+    input  logic [                  ELEMENT_BITS-1:0] first_data,
+    output logic                                      write_enable,
+    output logic [        ACCUMULATOR_INDEX_BITS-1:0] write_index,
+    output logic [                  ELEMENT_BITS-1:0] write_data
+);
+  localparam int unsigned INDEX_BITS = ACCUMULATOR_INDEX_BITS;
+
+  // ---- Cycle s. In the names below the number is the cycle behind s.
+  logic second_operand;  // of the command
+  logic [kiln_vta_pkg::INSTRUCTION_BITS-1:0] instruction;
+  logic valid0, last0, clear0, use_immediate0, command_use_immediate;
+  logic [INDEX_BITS-1:0] dst0;
+  logic [SOURCE_INDEX_BITS-1:0] src0;
+  logic [2:0] operation0;
+  logic [15:0] immediate0;
+  kiln_vta_fields #(
+      .UOP_INDEX_BITS(UOP_INDEX_BITS),
+      .INPUT_INDEX_BITS(INPUT_INDEX_BITS),
+      .WEIGHT_INDEX_BITS(WEIGHT_INDEX_BITS),
+      .ACCUMULATOR_INDEX_BITS(ACCUMULATOR_INDEX_BITS)
+  ) command_fields (
+      .instruction(command_instruction),
+      .clear(),
+      .uop_begin(),
+      .uop_end(),
+      .outer(),
+      .inner(),
+      .dst_outer(),
+      .dst_inner(),
+      .src_outer(),
+      .src_inner(),
+      .weight_outer(),
+      .weight_inner(),
+      .operation(),
+      .use_immediate(command_use_immediate),
+      .immediate()
+  );
+  assign second_operand = command_instruction[2:0] == kiln_vta_pkg::OPCODE_ALU && !command_use_immediate;
+  kiln_vta_steps #(
+      .UOP_INDEX_BITS(UOP_INDEX_BITS),
+      .INPUT_INDEX_BITS(INPUT_INDEX_BITS),
+      .WEIGHT_INDEX_BITS(WEIGHT_INDEX_BITS),
+      .ACCUMULATOR_INDEX_BITS(ACCUMULATOR_INDEX_BITS)
+  ) steps (
+      .clock,
+      .reset,
+      .command_valid,
+      .command_ready,
+      .command_instruction,
+      .command_late(second_operand),
+      .command_pairs,
+      .active,
+      .step_valid(valid0),
+      .step_last(last0),
+      .instruction,
+      .uop_address,
+      .dst(dst0),
+      .src(src0),
+      .weight()
+  );
+  kiln_vta_fields #(
+      .UOP_INDEX_BITS(UOP_INDEX_BITS),
+      .INPUT_INDEX_BITS(INPUT_INDEX_BITS),
+      .WEIGHT_INDEX_BITS(WEIGHT_INDEX_BITS),
+      .ACCUMULATOR_INDEX_BITS(ACCUMULATOR_INDEX_BITS)
+  ) fields (
+      .instruction,
+      .clear(clear0),
+      .uop_begin(),
+      .uop_end(),
+      .outer(),
+      .inner(),
+      .dst_outer(),
+      .dst_inner(),
+      .src_outer(),
+      .src_inner(),
+      .weight_outer(),
+      .weight_inner(),
+      .operation(operation0),
+      .use_immediate(use_immediate0),
+      .immediate(immediate0)
+  );
+  assign uop_enable = valid0;
+  assign step = valid0;
+  assign step_clears = clear0;
+
+  // ---- s + 1 to s + 3: indices; the second operand, then the first.
+  logic valid1, valid2, valid3, last1, last2, last3, clear1, clear2, clear3;
+  logic use_immediate1, use_immediate2, use_immediate3;
+  logic [2:0] operation1, operation2, operation3;
+  logic [15:0] immediate1, immediate2, immediate3;
+  logic [INDEX_BITS-1:0] uop_dst, dst1, dst2, dst3, src2, src3;
+  logic [SOURCE_INDEX_BITS-1:0] uop_src, src1;
+  logic [WEIGHT_INDEX_BITS-1:0] unused_weight;
+  logic [ELEMENT_BITS-1:0] second3;
+  assign {unused_weight, uop_src, uop_dst} = uop;
+  assign second_enable = valid1 && !clear1 && !use_immediate1;
+  assign second_index = INDEX_BITS'(uop_src + src1);
+  assign first_enable = valid2;
+  assign first_index = dst2;
+
+  // ---- s + 3: the operation. What was written in the last cycles before is not in the words that were read.
+  logic valid5, valid6;
+  logic [INDEX_BITS-1:0] dst5, dst6;
+  logic [ELEMENT_BITS-1:0] data5, data6, x, y, result;
+  always_comb begin
+    x = first_data;
+    if (valid5 && dst5 == dst3) x = data5;
+    if (write_enable && write_index == dst3) x = write_data;
+    y = second3;
+    if (valid6 && dst6 == src3) y = data6;
+    if (valid5 && dst5 == src3) y = data5;
+    if (write_enable && write_index == src3) y = write_data;
+  end
+  localparam int unsigned OPERAND_BITS = ACCUMULATOR_BITS > 16 ? ACCUMULATOR_BITS : 16;
+  logic signed [15:0] immediate;
+  assign immediate = immediate3;
+  for (genvar n = 0; n < NUMBERS; n++) begin : g_number
+    logic signed [ACCUMULATOR_BITS-1:0] second;
+    logic [ACCUMULATOR_BITS-1:0] computed;
+    logic [OPERAND_BITS-1:0] operand;
+    assign second = y[n*ACCUMULATOR_BITS+:ACCUMULATOR_BITS];
+    assign operand = use_immediate3 ? OPERAND_BITS'(immediate) : OPERAND_BITS'(second);
+    kiln_vta_alu_number #(
+        .ACCUMULATOR_BITS(ACCUMULATOR_BITS)
+    ) alu (
+        .operation(operation3),
+        .x(x[n*ACCUMULATOR_BITS+:ACCUMULATOR_BITS]),
+        .y(operand),
+        .result(computed)
+    );
+    assign result[n*ACCUMULATOR_BITS+:ACCUMULATOR_BITS] = clear3 ? '0 : computed;
+  end
+
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      {valid1, valid2, valid3, write_enable, valid5, valid6, done} <= '0;
+    end else begin
+      valid1       <= valid0;
+      valid2       <= valid1;
+      valid3       <= valid2;
+      write_enable <= valid3;
+      valid5       <= write_enable;
+      valid6       <= valid5;
+      done         <= valid3 && last3;
+    end
+    {last3, last2, last1} <= {last2, last1, last0};
+    {clear3, clear2, clear1} <= {clear2, clear1, clear0};
+    {use_immediate3, use_immediate2, use_immediate1} <= {use_immediate2, use_immediate1, use_immediate0};
+    {operation3, operation2, operation1} <= {operation2, operation1, operation0};
+    {immediate3, immediate2, immediate1} <= {immediate2, immediate1, immediate0};
+    dst1        <= dst0;
+    src1        <= src0;
+    dst2        <= uop_dst + dst1;
+    src2        <= second_index;
+    dst3        <= dst2;
+    src3        <= src2;
+    second3     <= second_data;
+    write_index <= dst3;
+    write_data  <= result;
+    {dst6, dst5} <= {dst5, write_index};
+    {data6, data5} <= {data5, write_data};
+  end
+endmodule

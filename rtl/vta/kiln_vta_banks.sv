@@ -1,0 +1,16 @@
+// Which banks of the accumulators a range of indices touches: all from its least's to its greatest's. Combinational.
+module kiln_vta_banks #(
+    parameter int unsigned INDEX_BITS = 11,
+    parameter int unsigned BANKS = 4  // equal parts of the indices, a power of two
+) (
+    input  logic                  any,  // the range is not empty
+    input  logic [INDEX_BITS-1:0] least,
+    input  logic [INDEX_BITS-1:0] greatest,
+    output logic [     BANKS-1:0] banks
+);
+  localparam int unsigned LOW_BITS = INDEX_BITS - $clog2(BANKS);
+  logic [INDEX_BITS-1:0] first, last;
+  assign first = least >> LOW_BITS;
+  assign last  = greatest >> LOW_BITS;
+  assign banks = any ? ({BANKS{1'b1}} << first) & ~({BANKS{1'b1}} << last << 1) : '0;
+endmodule

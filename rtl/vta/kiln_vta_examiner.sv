@@ -1,0 +1,166 @@
+// Looks at a GEMM or ALU instruction before it is dispatched: reads its micro-ops and finds which elements it reaches, hence whether it
+// stays inside the buffers and which banks of the accumulators it touches.
+//
+//   start        the instruction is at the head and no load of micro-ops is under way: a level, which must stay with the instruction
+//                until `taken`
+//   time         the first cycle e with `start` reads the first micro-op; with n micro-ops `examined`, and with it the results, from
+//                e + n + 2 on, to the cycle of `taken`
+//   beyond       some index is not in its buffer. Micro-ops beyond the buffer are not read: `examined` two cycles after the start
+//   src_banks    of an ALU instruction's second operands
+// Within an instruction indices grow with both loops, so the least is the least micro-op's and the greatest that of the last iterations.
+module kiln_vta_examiner #(
+    parameter int unsigned UOP_INDEX_BITS = 13,
+    parameter int unsigned INPUT_INDEX_BITS = 11,
+    parameter int unsigned WEIGHT_INDEX_BITS = 10,
+    parameter int unsigned ACCUMULATOR_INDEX_BITS = 11,
+    parameter int unsigned ACCUMULATOR_BANKS = 4,
+    // derived, do not set
+    localparam int unsigned SOURCE_INDEX_BITS = INPUT_INDEX_BITS > ACCUMULATOR_INDEX_BITS ? INPUT_INDEX_BITS : ACCUMULATOR_INDEX_BITS,
+    localparam int unsigned UOP_BITS = ACCUMULATOR_INDEX_BITS + SOURCE_INDEX_BITS + WEIGHT_INDEX_BITS
+) (
+    input  logic                                      clock,
+    input  logic                                      reset,
+    input  logic                                      start,
+    input  logic [kiln_vta_pkg::INSTRUCTION_BITS-1:0] instruction,
+    input  logic                                      taken,
+    output logic                                      examined,
+    output logic                                      beyond,
+    output logic [             ACCUMULATOR_BANKS-1:0] dst_banks,
+    output logic [             ACCUMULATOR_BANKS-1:0] src_banks,
+    // Micro-op memory
+    output logic                                      uop_enable,
+    output logic [                UOP_INDEX_BITS-1:0] uop_address,
+    input  logic [                      UOP_BITS-1:0] uop
+);
+  localparam int unsigned LOOP_BITS = kiln_vta_pkg::LOOP_BITS;
+
+  logic clear, use_immediate, gemm;
+  logic [UOP_INDEX_BITS-1:0] uop_begin;
+  logic [UOP_INDEX_BITS:0] uop_end;
+  logic [LOOP_BITS-1:0] outer, inner;
+  logic [ACCUMULATOR_INDEX_BITS-1:0] dst_outer, dst_inner;
+  logic [SOURCE_INDEX_BITS-1:0] src_outer, src_inner;
+  logic [WEIGHT_INDEX_BITS-1:0] weight_outer, weight_inner;
+  kiln_vta_fields #(
+      .UOP_INDEX_BITS(UOP_INDEX_BITS),
+      .INPUT_INDEX_BITS(INPUT_INDEX_BITS),
+      .WEIGHT_INDEX_BITS(WEIGHT_INDEX_BITS),
+      .ACCUMULATOR_INDEX_BITS(ACCUMULATOR_INDEX_BITS)
+  ) fields (
+      .instruction,
+      .clear,
+      .uop_begin,
+      .uop_end,
+      .outer,
+      .inner,
+      .dst_outer,
+      .dst_inner,
+      .src_outer,
+      .src_inner,
+      .weight_outer,
+      .weight_inner,
+      .operation(),
+      .use_immediate,
+      .immediate()
+  );
+  assign gemm = instruction[2:0] == kiln_vta_pkg::OPCODE_GEMM;
+
+  // ---- Micro-ops: addresses from the cycle of the start on, words one cycle later.
+  logic begins, busy, reading, uop_valid, uop_first, all_read, uops_beyond;
+  logic [UOP_INDEX_BITS:0] next_uop;
+  assign begins = start && !busy && !examined;
+  assign uops_beyond = uop_end > (UOP_INDEX_BITS + 1)'(1) << UOP_INDEX_BITS;
+  assign uop_enable = begins || reading;
+  assign uop_address = begins ? uop_begin : UOP_INDEX_BITS'(next_uop);
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      busy      <= 1'b0;
+      reading   <= 1'b0;
+      uop_valid <= 1'b0;
+      examined  <= 1'b0;
+    end else begin
+      if (begins) busy <= 1'b1;
+      else if (all_read) busy <= 1'b0;
+      if (begins) reading <= (UOP_INDEX_BITS + 1)'(uop_begin) + 1'b1 != uop_end && !uops_beyond;
+      else if (next_uop + 1'b1 == uop_end) reading <= 1'b0;
+      uop_valid <= uop_enable;
+      if (all_read) examined <= 1'b1;
+      else if (taken) examined <= 1'b0;
+    end
+    uop_first <= begins;
+    next_uop  <= begins ? (UOP_INDEX_BITS + 1)'(uop_begin) + 1'b1 : next_uop + 1'b1;
+  end
+  assign all_read = busy && !uop_valid;  // the extremes are those of all micro-ops
+
+  logic [ACCUMULATOR_INDEX_BITS-1:0] dst, dst_least, dst_greatest;
+  logic [SOURCE_INDEX_BITS-1:0] src, src_least, src_greatest;
+  logic [WEIGHT_INDEX_BITS-1:0] weight, weight_greatest;
+  assign {weight, src, dst} = uop;
+  always_ff @(posedge clock) begin
+    if (uop_valid) begin
+      if (uop_first || dst < dst_least) dst_least <= dst;
+      if (uop_first || dst > dst_greatest) dst_greatest <= dst;
+      if (uop_first || src < src_least) src_least <= src;
+      if (uop_first || src > src_greatest) src_greatest <= src;
+      if (uop_first || weight > weight_greatest) weight_greatest <= weight;
+    end
+  end
+
+  // ---- What the loops add to the greatest: products in the cycle of the start, their sums in the next, used one after that.
+  localparam int unsigned DST_BITS = LOOP_BITS + ACCUMULATOR_INDEX_BITS + 2;
+  localparam int unsigned SRC_BITS = LOOP_BITS + SOURCE_INDEX_BITS + 2;
+  localparam int unsigned WEIGHT_BITS = LOOP_BITS + WEIGHT_INDEX_BITS + 2;
+  logic [LOOP_BITS-1:0] outer_last, inner_last;
+  assign outer_last = outer - 1'b1;
+  assign inner_last = inner - 1'b1;
+  logic [DST_BITS-1:0] dst_outer_way, dst_inner_way, dst_way, dst_end;
+  logic [SRC_BITS-1:0] src_outer_way, src_inner_way, src_way, src_end;
+  logic [WEIGHT_BITS-1:0] weight_outer_way, weight_inner_way, weight_way, weight_end;
+  always_ff @(posedge clock) begin
+    dst_outer_way    <= DST_BITS'(outer_last) * DST_BITS'(dst_outer);
+    dst_inner_way    <= DST_BITS'(inner_last) * DST_BITS'(dst_inner);
+    src_outer_way    <= SRC_BITS'(outer_last) * SRC_BITS'(src_outer);
+    src_inner_way    <= SRC_BITS'(inner_last) * SRC_BITS'(src_inner);
+    weight_outer_way <= WEIGHT_BITS'(outer_last) * WEIGHT_BITS'(weight_outer);
+    weight_inner_way <= WEIGHT_BITS'(inner_last) * WEIGHT_BITS'(weight_inner);
+    dst_way          <= dst_outer_way + dst_inner_way;
+    src_way          <= src_outer_way + src_inner_way;
+    weight_way       <= weight_outer_way + weight_inner_way;
+  end
+  assign dst_end = dst_way + DST_BITS'(dst_greatest);
+  assign src_end = src_way + SRC_BITS'(src_greatest);
+  assign weight_end = weight_way + WEIGHT_BITS'(weight_greatest);
+
+  logic dst_beyond, src_beyond, weight_beyond;
+  assign dst_beyond = dst_end >= DST_BITS'(1) << ACCUMULATOR_INDEX_BITS;
+  assign src_beyond = gemm ? !clear && src_end >= SRC_BITS'(1) << INPUT_INDEX_BITS :
+      src_end >= SRC_BITS'(1) << ACCUMULATOR_INDEX_BITS;
+  assign weight_beyond = gemm && !clear && weight_end >= WEIGHT_BITS'(1) << WEIGHT_INDEX_BITS;
+
+  logic [ACCUMULATOR_BANKS-1:0] dst_found, src_found;
+  kiln_vta_banks #(
+      .INDEX_BITS(ACCUMULATOR_INDEX_BITS),
+      .BANKS(ACCUMULATOR_BANKS)
+  ) banks_of_dst (
+      .any(1'b1),
+      .least(dst_least),
+      .greatest(ACCUMULATOR_INDEX_BITS'(dst_end)),
+      .banks(dst_found)
+  );
+  kiln_vta_banks #(
+      .INDEX_BITS(ACCUMULATOR_INDEX_BITS),
+      .BANKS(ACCUMULATOR_BANKS)
+  ) banks_of_src (
+      .any(!gemm && !use_immediate),
+      .least(ACCUMULATOR_INDEX_BITS'(src_least)),
+      .greatest(ACCUMULATOR_INDEX_BITS'(src_end)),
+      .banks(src_found)
+  );
+  always_ff @(posedge clock) begin
+    if (all_read) begin
+      beyond    <= uops_beyond || dst_beyond || src_beyond || weight_beyond;
+      dst_banks <= dst_found;
+      src_banks <= src_found;
+    end
+  end
+endmodule

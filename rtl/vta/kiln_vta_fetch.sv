@@ -1,0 +1,97 @@
+// Fetches a launch's instructions in order and hands each to the queue of its stage.
+//
+//   begins       in the first cycle without reset, with `instructions` instructions from byte `address` on
+//   request      the next instruction, while fewer than FETCH_DEPTH are asked for and not yet handed on; its word is always taken
+//   hand on      the oldest word, one a cycle, while hand_stage's queue (hand_ready, one bit a stage) has room
+//   fault        in place of that, of an instruction that no stage can execute; it stays at the head
+module kiln_vta_fetch #(
+    parameter int unsigned UOP_INDEX_BITS = 13,
+    parameter int unsigned INPUT_INDEX_BITS = 11,
+    parameter int unsigned WEIGHT_INDEX_BITS = 10,
+    parameter int unsigned ACCUMULATOR_INDEX_BITS = 11,
+    parameter int unsigned ACCUMULATOR_BANKS = 4
+) (
+    input  logic                                      clock,
+    input  logic                                      reset,
+    input  logic [     kiln_vta_pkg::NUMBER_BITS-1:0] instructions,
+    input  logic [    kiln_vta_pkg::ADDRESS_BITS-1:0] address,
+    // To memory
+    output logic                                      request_valid,
+    input  logic                                      request_ready,
+    output logic [    kiln_vta_pkg::ADDRESS_BITS-1:0] request_address,
+    output kiln_vta_pkg::read_tag_t                   request_tag,
+    input  logic                                      word_valid,
+    input  logic [kiln_vta_pkg::INSTRUCTION_BITS-1:0] word_data,
+    // To the stages' queues
+    output logic [                               2:0] hand_valid,  // one-hot, by stage
+    input  logic [                               2:0] hand_ready,
+    output logic [kiln_vta_pkg::INSTRUCTION_BITS-1:0] hand_instruction,
+    output logic [     kiln_vta_pkg::NUMBER_BITS-1:0] hand_number,
+    output logic [             ACCUMULATOR_BANKS-1:0] hand_banks,  // where a load of accumulators goes
+    output logic [                               3:0] fault,  // of hand_number
+    output logic                                      all_handed  // every instruction of the launch
+);
+  localparam int unsigned COUNT_BITS = $clog2(kiln_vta_pkg::FETCH_DEPTH + 1);
+
+  logic [kiln_vta_pkg::NUMBER_BITS-1:0] requested;
+  logic [COUNT_BITS-1:0] under_way;  // asked for and not yet handed on
+  logic taken, handed, head_valid;
+  assign request_valid = requested != instructions && under_way != COUNT_BITS'(kiln_vta_pkg::FETCH_DEPTH);
+  assign taken = request_valid && request_ready;
+
+  always_comb begin
+    request_tag = '0;
+    request_tag.source = kiln_vta_pkg::SOURCE_FETCH;
+    request_tag.number = requested;
+  end
+
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      requested       <= '0;
+      request_address <= address;
+      under_way       <= '0;
+      hand_number     <= '0;
+    end else begin
+      requested       <= requested + kiln_vta_pkg::NUMBER_BITS'(taken);
+      request_address <= request_address + (taken ? kiln_vta_pkg::ADDRESS_BITS'(kiln_vta_pkg::INSTRUCTION_BYTES) : '0);
+      under_way       <= under_way + COUNT_BITS'(taken) - COUNT_BITS'(handed);
+      hand_number     <= hand_number + kiln_vta_pkg::NUMBER_BITS'(handed);
+    end
+  end
+
+  logic unused_ready;  // there is room for whatever was asked for
+  logic [COUNT_BITS-1:0] unused_count;
+  kiln_fifo #(
+      .WIDTH(kiln_vta_pkg::INSTRUCTION_BITS),
+      .DEPTH(kiln_vta_pkg::FETCH_DEPTH)
+  ) word_queue (
+      .clock,
+      .reset,
+      .in_valid (word_valid),
+      .in_ready (unused_ready),
+      .in_data  (word_data),
+      .out_valid(head_valid),
+      .out_ready(handed),
+      .out_data (hand_instruction),
+      .count    (unused_count)
+  );
+
+  logic [1:0] stage;
+  logic [3:0] head_fault;
+  kiln_vta_decoder #(
+      .UOP_INDEX_BITS(UOP_INDEX_BITS),
+      .INPUT_INDEX_BITS(INPUT_INDEX_BITS),
+      .WEIGHT_INDEX_BITS(WEIGHT_INDEX_BITS),
+      .ACCUMULATOR_INDEX_BITS(ACCUMULATOR_INDEX_BITS),
+      .ACCUMULATOR_BANKS(ACCUMULATOR_BANKS)
+  ) decoder (
+      .instruction(hand_instruction),
+      .stage,
+      .fault(head_fault),
+      .banks(hand_banks)
+  );
+  assign fault = head_valid ? head_fault : kiln_vta_pkg::FAULT_NONE;
+  assign hand_valid = head_valid && head_fault == kiln_vta_pkg::FAULT_NONE ? 3'b001 << stage : '0;
+  assign handed = (hand_valid & hand_ready) != '0;
+  assign all_handed = hand_number == instructions;
+endmodule

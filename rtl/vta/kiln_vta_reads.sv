@@ -1,0 +1,130 @@
+// The read side of the memory port: in each cycle in which the port is free it takes the request of the first of fetch, loader and load
+// stage that has one. Words come back in the order of requests, by their tags, and must be taken as they come.
+//   enable         low holds requests back
+//   fault_valid    an instruction (fault_number) asks for what is no memory, which is not asked for; or a response was an error
+//   idle           nothing asked for and not yet handed over
+module kiln_vta_reads #(
+    parameter int unsigned MEMORY_PORT_BYTES = 8,
+    parameter int unsigned MEMORY_LATENCY = 32,
+    parameter int unsigned MAX_BYTES = 256,  // of the longest element
+    localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1),  // derived, do not set
+    localparam int unsigned ADDRESS_BITS = kiln_vta_pkg::ADDRESS_BITS,
+    localparam int unsigned SOURCES = 3,  // by their SOURCE numbers
+    localparam int unsigned TAG_BITS = kiln_vta_pkg::READ_TAG_BITS
+) (
+    input  logic                                 clock,
+    input  logic                                 reset,
+    input  logic                                 enable,
+    input  logic [                  SOURCES-1:0] request_valid,
+    output logic [                  SOURCES-1:0] request_ready,
+    input  logic [     SOURCES*ADDRESS_BITS-1:0] request_address,
+    input  logic [       SOURCES*BYTES_BITS-1:0] request_bytes,
+    input  logic [         SOURCES*TAG_BITS-1:0] request_tag,
+    output logic                                 word_valid,
+    output logic [              MAX_BYTES*8-1:0] word_data,
+    output kiln_vta_pkg::read_tag_t              word_tag,
+    output logic                                 idle,
+    output logic [                  SOURCES-1:0] waits,  // has a request, and the port is another's in this cycle
+    output logic [               BYTES_BITS-1:0] taken_beats,  // of the request taken in this cycle; 0: none
+    output logic [               BYTES_BITS-1:0] taken_bytes,
+    output logic [                          2:0] taken_memory,  // SOURCE_FETCH has none
+    output logic                                 fault_valid,
+    output logic [kiln_vta_pkg::NUMBER_BITS-1:0] fault_number,
+    // AXI4 master, read channels
+    output logic                                 axi_arvalid,
+    input  logic                                 axi_arready,
+    output logic [             ADDRESS_BITS-1:0] axi_araddr,
+    output logic [                          7:0] axi_arlen,
+    output logic [                          2:0] axi_arsize,
+    output logic [                          1:0] axi_arburst,
+    input  logic                                 axi_rvalid,
+    output logic                                 axi_rready,
+    input  logic [      MEMORY_PORT_BYTES*8-1:0] axi_rdata,
+    input  logic [                          1:0] axi_rresp,
+    input  logic                                 axi_rlast
+);
+  localparam int unsigned PAGE_BITS = kiln_vta_pkg::PAGE_BITS;
+
+  logic [SOURCES-1:0] grant;
+  assign grant = request_valid & (~request_valid + 1'b1);  // the lowest
+
+  logic [ADDRESS_BITS-1:0] address;
+  logic [BYTES_BITS-1:0] bytes;
+  logic [TAG_BITS-1:0] tag_bits;
+  kiln_vta_pkg::read_tag_t tag;
+  always_comb begin
+    address  = '0;
+    bytes    = '0;
+    tag_bits = '0;
+    for (int i = 0; i < SOURCES; i++) begin
+      address  = address | (grant[i] ? request_address[i*ADDRESS_BITS+:ADDRESS_BITS] : '0);
+      bytes    = bytes | (grant[i] ? request_bytes[i*BYTES_BITS+:BYTES_BITS] : '0);
+      tag_bits = tag_bits | (grant[i] ? request_tag[i*TAG_BITS+:TAG_BITS] : '0);
+    end
+  end
+  assign tag = tag_bits;
+
+  logic nowhere, port_valid, port_ready, port_fault;
+  assign nowhere = bytes != '0 && address[ADDRESS_BITS-1:PAGE_BITS] == '0;
+  assign port_valid = enable && request_valid != '0 && !nowhere;
+  assign request_ready = port_valid && port_ready ? grant : '0;
+
+  kiln_axi_read_port #(
+      .ADDRESS_BITS(ADDRESS_BITS),
+      .DATA_BYTES(MEMORY_PORT_BYTES),
+      .MAX_BYTES(MAX_BYTES),
+      .TAG_BITS(TAG_BITS),
+      .OUTSTANDING(MEMORY_LATENCY + 2)
+  ) port (
+      .clock,
+      .reset,
+      .request_valid(port_valid),
+      .request_ready(port_ready),
+      .request_address(address),
+      .request_bytes(bytes),
+      .request_tag(tag_bits),
+      .word_valid,
+      .word_ready(1'b1),
+      .word_data,
+      .word_tag,
+      .idle,
+      .fault(port_fault),
+      .axi_arvalid,
+      .axi_arready,
+      .axi_araddr,
+      .axi_arlen,
+      .axi_arsize,
+      .axi_arburst,
+      .axi_rvalid,
+      .axi_rready,
+      .axi_rdata,
+      .axi_rresp,
+      .axi_rlast
+  );
+
+  // ---- For the counters.
+  localparam int unsigned OFFSET_BITS = $clog2(MEMORY_PORT_BYTES);
+  localparam int unsigned SPAN_BITS = $clog2(MAX_BYTES + 2 * MEMORY_PORT_BYTES);
+  logic [SOURCES-1:0] owner;  // of the last request
+  logic taken;
+  logic [SPAN_BITS-1:0] span;
+  assign taken = port_valid && port_ready;
+  always_ff @(posedge clock) begin
+    if (taken) owner <= grant;
+  end
+  assign waits = request_valid & ~(port_ready ? grant : owner);
+  assign span = SPAN_BITS'(address[OFFSET_BITS-1:0]) + SPAN_BITS'(bytes) + SPAN_BITS'(MEMORY_PORT_BYTES - 1);
+  assign taken_beats = taken && bytes != '0 ? BYTES_BITS'(span >> OFFSET_BITS) : '0;
+  assign taken_bytes = taken ? bytes : '0;
+  assign taken_memory = tag.memory;
+
+  // The port says `fault` from the cycle on after that of the beat with the error, whose word comes out in that cycle or later.
+  logic word_fault, request_fault;
+  assign word_fault = port_fault && word_valid;
+  assign request_fault = enable && request_valid != '0 && nowhere;
+  assign fault_valid = word_fault || request_fault;
+  assign fault_number = word_fault ? word_tag.number : tag.number;
+
+  logic unused_tag;
+  assign unused_tag = &{1'b0, tag};
+endmodule

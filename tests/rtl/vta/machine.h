@@ -1,0 +1,82 @@
+// What the tests of the whole machine (kiln_vta) share: the design points of their models, and a machine with its
+// memory.
+#ifndef KILN_TESTS_RTL_VTA_MACHINE_H_
+#define KILN_TESTS_RTL_VTA_MACHINE_H_
+
+#include <gtest/gtest.h>
+#include <verilated.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kiln/hardware/axi_port.h"
+#include "kiln/targets/vta/config.h"
+#include "rtl/testbench/kiln_vta_bench.h"
+#include "tests/targets/vta/random_program.h"
+
+namespace kiln::rtl {
+
+using testbench::AxiTiming;
+using vta::Config;
+using vta::RandomProgram;
+
+constexpr uint64_t kMemoryBytes = uint64_t{1} << 18;
+constexpr uint64_t kCycleLimit = 2'000'000;
+
+// The design points of the models: the parameters of CMakeLists.txt.
+inline Config Small() {
+  Config c;
+  c.name = "small";
+  c.block_in = c.block_out = 4;
+  c.uop_buffer_bytes = 256;
+  c.input_buffer_bytes = 256;
+  c.weight_buffer_bytes = 1024;
+  c.accumulator_buffer_bytes = 1024;
+  c.memory_latency = 12;
+  c.instruction_queue_depth = 8;
+  return c;
+}
+
+inline AxiTiming Ideal(const Config& config) {
+  AxiTiming timing;
+  timing.latency = static_cast<uint64_t>(config.memory_latency - kAxiPortLatency);
+  return timing;
+}
+
+// A machine with the memory behind its port. Registers without a reset begin at random.
+template <typename Model>
+class Machine {
+ public:
+  using Bench = testbench::VtaBench<Model>;
+  Machine(const Config& config, const AxiTiming& timing, uint64_t seed) {
+    context_.randReset(2);
+    context_.randSeed(static_cast<int>(seed) + 1);
+    context_.fatalOnError(false);
+    model_ = std::make_unique<Model>(&context_);
+    bench_ = std::make_unique<Bench>(model_.get(), static_cast<unsigned>(config.memory_port_bytes), kMemoryBytes,
+                                     timing, seed);
+  }
+  // A failed assertion in the RTL, an AXI checker's among them.
+  ~Machine() { EXPECT_FALSE(context_.gotError()); }
+
+  // The memory from RandomProgram::kBase on.
+  void Load(const std::vector<uint8_t>& image) {
+    std::copy(image.begin(), image.end(), bench_->memory().bytes().begin() + RandomProgram::kBase);
+  }
+  std::vector<uint8_t> Image(size_t bytes) {
+    const auto begin = bench_->memory().bytes().begin() + RandomProgram::kBase;
+    return {begin, begin + static_cast<std::ptrdiff_t>(bytes)};
+  }
+  Bench& bench() { return *bench_; }
+
+ private:
+  VerilatedContext context_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<Bench> bench_;
+};
+
+}  // namespace kiln::rtl
+
+#endif  // KILN_TESTS_RTL_VTA_MACHINE_H_
