@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/support/cpu.h"
+#include "kiln/targets/vta/cycle.h"
 #include "tests/targets/vta/naive.h"
 #include "tests/targets/vta/random_program.h"
 
@@ -79,8 +80,16 @@ class VtaFaults : public testing::Test {
           fault.has_value() ? std::string(NameOf(fault->kind)) + " @" + std::to_string(fault->instruction) : "";
       if (order == 0) first = found;
       EXPECT_EQ(found, first) << "order " << order;
+      EXPECT_EQ(CycleFaultOf(image, program->size() / kInstructionBytes), first) << "cycle level";
     }
     return first;
+  }
+
+  std::string CycleFaultOf(const std::vector<uint8_t>& image, size_t count) const {
+    DeviceMemory memory(kBase, image);
+    CycleMachine machine(config_);
+    const auto fault = machine.Launch(memory, kBase, count).fault;
+    return fault.has_value() ? std::string(NameOf(fault->kind)) + " @" + std::to_string(fault->instruction) : "";
   }
 
   const Config config_ = *ParseOriginalConfig("{}", "default");
