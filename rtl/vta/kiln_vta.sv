@@ -491,11 +491,11 @@ module kiln_vta #(
   );
 
   // ---- Counters, in the order of targets/vta/counters.def.
-  localparam int unsigned SPAN_BITS = $clog2(OUTPUT_BYTES + 2 * MEMORY_PORT_BYTES);
+  localparam int unsigned SPAN_BITS = $clog2(OUTPUT_BYTES + 2 * MEMORY_PORT_BYTES);  // of an element and its place in a beat
   localparam int unsigned PORT_SHIFT = $clog2(MEMORY_PORT_BYTES);
   localparam int unsigned ADD_BITS = BYTES_BITS > SPAN_BITS ? BYTES_BITS : SPAN_BITS;
-  logic [SPAN_BITS-1:0] write_span;
-  assign write_span = SPAN_BITS'(write_address[PORT_SHIFT-1:0]) + SPAN_BITS'(OUTPUT_BYTES + MEMORY_PORT_BYTES - 1);
+  logic [ADD_BITS-1:0] write_span;
+  assign write_span = ADD_BITS'(write_address[PORT_SHIFT-1:0]) + ADD_BITS'(OUTPUT_BYTES + MEMORY_PORT_BYTES - 1);
   logic [ADD_BITS-1:0] fetch_bytes, uop_bytes, input_bytes, weight_bytes, accumulator_bytes, output_bytes, write_beats;
   always_comb begin
     {fetch_bytes, uop_bytes, input_bytes, weight_bytes, accumulator_bytes} = '0;
@@ -510,7 +510,7 @@ module kiln_vta #(
     end
   end
   assign output_bytes = write_taken ? ADD_BITS'(OUTPUT_BYTES) : '0;
-  assign write_beats = write_taken ? ADD_BITS'(write_span >> PORT_SHIFT) : '0;
+  assign write_beats = write_taken ? write_span >> PORT_SHIFT : '0;
   logic load_wants_token, store_wants_token;
   assign load_wants_token = queue_valid[kiln_vta_pkg::STAGE_LOAD] && !queue_ready[kiln_vta_pkg::STAGE_LOAD] && !load_busy;
   assign store_wants_token = queue_valid[kiln_vta_pkg::STAGE_STORE] && !queue_ready[kiln_vta_pkg::STAGE_STORE] && !store_busy;

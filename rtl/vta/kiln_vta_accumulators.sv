@@ -40,15 +40,18 @@ module kiln_vta_accumulators #(
   localparam int unsigned ROW_INDEX_BITS = INDEX_BITS - $clog2(BANKS);
   localparam int unsigned ROWS = 1 << ROW_INDEX_BITS;
   localparam int unsigned ROW_BITS = ROW_INDEX_BITS > 0 ? ROW_INDEX_BITS : 1;
-  localparam int unsigned BANK_BITS = BANKS > 1 ? $clog2(BANKS) : 1;
+
+  if (BANKS > 1 << INDEX_BITS) begin : g_banks
+    $error("more banks than accumulators");
+  end
 
   // The bank of each reader's last read.
-  logic [BANK_BITS-1:0] gemm_bank, first_bank, second_bank, store_bank;
+  logic [INDEX_BITS-1:0] gemm_bank, first_bank, second_bank, store_bank;
   always_ff @(posedge clock) begin
-    if (gemm_read_enable) gemm_bank <= BANK_BITS'(gemm_read_index >> ROW_INDEX_BITS);
-    if (first_read_enable) first_bank <= BANK_BITS'(first_read_index >> ROW_INDEX_BITS);
-    if (second_read_enable) second_bank <= BANK_BITS'(second_read_index >> ROW_INDEX_BITS);
-    if (store_read_enable) store_bank <= BANK_BITS'(store_read_index >> ROW_INDEX_BITS);
+    if (gemm_read_enable) gemm_bank <= gemm_read_index >> ROW_INDEX_BITS;
+    if (first_read_enable) first_bank <= first_read_index >> ROW_INDEX_BITS;
+    if (second_read_enable) second_bank <= second_read_index >> ROW_INDEX_BITS;
+    if (store_read_enable) store_bank <= store_read_index >> ROW_INDEX_BITS;
   end
 
   logic [BANKS*ELEMENT_BITS-1:0] elements;
@@ -122,10 +125,10 @@ module kiln_vta_accumulators #(
     second_read_data = '0;
     store_read_data  = '0;
     for (int b = 0; b < BANKS; b++) begin
-      if (gemm_bank == BANK_BITS'(b)) gemm_read_data = elements[b*ELEMENT_BITS+:ELEMENT_BITS];
-      if (first_bank == BANK_BITS'(b)) first_read_data = elements[b*ELEMENT_BITS+:ELEMENT_BITS];
-      if (second_bank == BANK_BITS'(b)) second_read_data = elements[b*ELEMENT_BITS+:ELEMENT_BITS];
-      if (store_bank == BANK_BITS'(b)) store_read_data = outputs[b*OUTPUT_ELEMENT_BITS+:OUTPUT_ELEMENT_BITS];
+      if (gemm_bank == INDEX_BITS'(b)) gemm_read_data = elements[b*ELEMENT_BITS+:ELEMENT_BITS];
+      if (first_bank == INDEX_BITS'(b)) first_read_data = elements[b*ELEMENT_BITS+:ELEMENT_BITS];
+      if (second_bank == INDEX_BITS'(b)) second_read_data = elements[b*ELEMENT_BITS+:ELEMENT_BITS];
+      if (store_bank == INDEX_BITS'(b)) store_read_data = outputs[b*OUTPUT_ELEMENT_BITS+:OUTPUT_ELEMENT_BITS];
     end
   end
 endmodule

@@ -116,6 +116,7 @@ module kiln_vta_gemm #(
     logic signed [SUM_BITS-1:0] sum;
     assign sum = sums[n*SUM_BITS+:SUM_BITS];
     assign total[n*ACCUMULATOR_BITS+:ACCUMULATOR_BITS] = addend[n*ACCUMULATOR_BITS+:ACCUMULATOR_BITS] + ACCUMULATOR_BITS'(sum);
+    wire unused_upper_bits = &{1'b0, sum};  // of sums that have more than accumulators
   end
 
   always_ff @(posedge clock) begin

@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "kiln/hardware/axi_port.h"
 #include "kiln/targets/vta/config.h"
+#include "kiln/targets/vta/faults.h"
 #include "rtl/testbench/kiln_vta_bench.h"
 #include "tests/targets/vta/random_program.h"
 
@@ -39,10 +41,62 @@ inline Config Small() {
   return c;
 }
 
+// Numbers of other widths and unequal blocks.
+inline Config Batch() {
+  Config c = Small();
+  c.name = "batch";
+  c.input_bits = 4;
+  c.batch = 2;
+  c.block_out = 8;
+  c.input_buffer_bytes = 128;
+  c.accumulator_buffer_bytes = 2048;
+  c.memory_port_bytes = 16;
+  c.memory_latency = 5;
+  c.instruction_queue_depth = 3;
+  c.accumulator_banks = 2;
+  return c;
+}
+// Elements longer than a beat of each kind, one bank.
+inline Config Wide() {
+  Config c = Small();
+  c.name = "wide";
+  c.input_bits = c.weight_bits = 16;
+  c.block_in = 8;
+  c.input_buffer_bytes = 512;
+  c.weight_buffer_bytes = 2048;
+  c.accumulator_buffer_bytes = 512;
+  c.memory_latency = 40;
+  c.accumulator_banks = 1;
+  return c;
+}
+// The narrowest accumulators and indices, products that fit no other way; every accumulator a bank.
+inline Config Narrow() {
+  Config c = Small();
+  c.name = "narrow";
+  c.input_bits = 1;
+  c.weight_bits = 2;
+  c.accumulator_bits = 8;
+  c.batch = 4;
+  c.block_in = c.block_out = 8;
+  c.uop_buffer_bytes = 64;
+  c.input_buffer_bytes = 64;
+  c.weight_buffer_bytes = 64;
+  c.accumulator_buffer_bytes = 512;
+  c.memory_port_bytes = 64;
+  c.memory_latency = 3;
+  c.accumulator_banks = 16;
+  return c;
+}
+
 inline AxiTiming Ideal(const Config& config) {
   AxiTiming timing;
   timing.latency = static_cast<uint64_t>(config.memory_latency - kAxiPortLatency);
   return timing;
+}
+
+// What the fault register says.
+inline uint32_t CodeOf(const std::optional<vta::Fault>& fault) {
+  return fault.has_value() ? static_cast<uint32_t>(fault->kind) + 1 : 0;
 }
 
 // A machine with the memory behind its port. Registers without a reset begin at random.
