@@ -21,6 +21,14 @@ find_library(DNNL_OPENMP_LIBRARY NAMES libgomp.so.1 REQUIRED)
 target_link_libraries(kiln_dnnl INTERFACE ${DNNL_LIBRARY} ${DNNL_OPENMP_LIBRARY})
 add_library(kiln::dnnl ALIAS kiln_dnnl)
 
+# Asio without Boost: headers alone, and threads.
+find_package(Threads REQUIRED)
+find_path(ASIO_FOLDER asio.hpp REQUIRED)
+add_library(kiln_asio INTERFACE)
+target_compile_definitions(kiln_asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED)
+target_link_libraries(kiln_asio INTERFACE Threads::Threads)
+add_library(kiln::asio ALIAS kiln_asio)
+
 if(KILN_BUILD_TESTS OR KILN_BUILD_BENCH)
   pkg_check_modules(GMPXX REQUIRED IMPORTED_TARGET gmpxx)  # exact rationals, for oracles
   add_library(kiln::gmp ALIAS PkgConfig::GMPXX)

@@ -8,6 +8,7 @@
 
 #include "kiln/cli/arguments.h"
 #include "kiln/cli/command.h"
+#include "kiln/cli/vta_serve.h"
 #include "kiln/cli/vta_vectors.h"
 #include "kiln/report/text.h"
 #include "kiln/support/file.h"
@@ -149,6 +150,8 @@ class VtaCommand final : public Command {
     assemble_.Declare(*assemble_app_);
     disassemble_app_ = add("disassemble", "Turns a program into text");
     disassemble_.Declare(*disassemble_app_);
+    serve_app_ = add("serve", "Gives a device to programs elsewhere, through a socket");
+    serve_.Declare(*serve_app_);
     app.footer("Example:\n  kiln vta exec vectors/");
   }
 
@@ -157,6 +160,7 @@ class VtaCommand final : public Command {
     if (replay_app_->parsed()) return replay_.Run(context);
     if (lint_app_->parsed()) return lint_.Run(context);
     if (assemble_app_->parsed()) return assemble_.Run(context);
+    if (serve_app_->parsed()) return serve_.Run(context);
     return disassemble_.Run(context);
   }
 
@@ -165,8 +169,9 @@ class VtaCommand final : public Command {
   ReplayCommand replay_;
   LintCommand lint_;
   TextCommand assemble_{true}, disassemble_{false};
+  ServeCommand serve_;
   CLI::App *exec_app_ = nullptr, *replay_app_ = nullptr, *lint_app_ = nullptr, *assemble_app_ = nullptr,
-           *disassemble_app_ = nullptr;
+           *disassemble_app_ = nullptr, *serve_app_ = nullptr;
 };
 
 }  // namespace

@@ -188,7 +188,7 @@ StatusOr<VectorsCommand::Outcome> ExecCommand::RunCycles(const vta::ProgramVecto
 
 void ReplayCommand::Declare(CLI::App& app) {
   DeclareFiles(app, "Runtime vectors (NAME.json), or folders of them");
-  app.add_option("--device", device_, "What runs the programs: functional or cycle")
+  app.add_option("--device", device_, "What runs the programs: functional, cycle or remote:HOST:PORT")
       ->type_name("NAME")
       ->capture_default_str();
   app.footer("Example:\n  kiln vta replay vectors/runtime_api");

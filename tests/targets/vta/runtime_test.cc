@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/targets/vta/memory.h"
+#include "tests/targets/vta/local_server.h"
 
 namespace kiln::vta {
 namespace {
@@ -13,13 +14,22 @@ using testing::HasSubstr;
 
 const Config kConfig = *ParseOriginalConfig("{}", "default");
 
-class VtaRuntime : public testing::Test {
+// The runtime on a device by name; "remote": a functional one behind a socket.
+class VtaRuntime : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    auto runtime = Runtime::Create(MakeFunctionalDevice(kConfig));
+    auto device = MakeDeviceToTest();
+    ASSERT_TRUE(device.ok()) << device.status();
+    auto runtime = Runtime::Create(*std::move(device));
     ASSERT_TRUE(runtime.ok()) << runtime.status();
     runtime_ = std::move(*runtime);
     runtime_->set_observer([this](const Runtime::Launch& launch) { launches_.push_back(launch); });
+  }
+
+  StatusOr<std::unique_ptr<Device>> MakeDeviceToTest() {
+    if (GetParam() != std::string("remote")) return MakeDevice(GetParam(), kConfig);
+    server_ = StartLocalServer({.config = kConfig});
+    return MakeRemoteDevice(server_->local(), kTestToken, kConfig);
   }
 
   // The text of launch `number`.
@@ -70,11 +80,15 @@ class VtaRuntime : public testing::Test {
     return codes;
   }
 
+  std::unique_ptr<RemoteServer> server_;
   std::unique_ptr<Runtime> runtime_;
   std::vector<Runtime::Launch> launches_;
 };
 
-TEST_F(VtaRuntime, KernelsAreRecordedAndLoadedOnce) {
+INSTANTIATE_TEST_SUITE_P(Devices, VtaRuntime, testing::Values("functional", "cycle", "remote"),
+                         [](const auto& suite) { return std::string(suite.param); });
+
+TEST_P(VtaRuntime, KernelsAreRecordedAndLoadedOnce) {
   KernelSlot slot;
   int recorded = 0;
   for (int i = 0; i < 3; ++i) {
@@ -97,7 +111,7 @@ TEST_F(VtaRuntime, KernelsAreRecordedAndLoadedOnce) {
 }
 
 // Kernels of one launch that overflow the micro-op buffer: each load brings its own kernel's micro-ops.
-TEST_F(VtaRuntime, KernelsMayOverflowTheBuffer) {
+TEST_P(VtaRuntime, KernelsMayOverflowTheBuffer) {
   KernelSlot slots[3];
   const uint32_t count = 3000;  // of 8192
   for (int round = 0; round < 2; ++round) {
@@ -109,7 +123,7 @@ TEST_F(VtaRuntime, KernelsMayOverflowTheBuffer) {
   EXPECT_EQ(StoreAndRun(3), (std::vector<int>{code(zero), code(one), code(two)}));
 }
 
-TEST_F(VtaRuntime, SignaturesTellKernelsOfASlotApart) {
+TEST_P(VtaRuntime, SignaturesTellKernelsOfASlotApart) {
   KernelSlot slot;
   for (uint8_t value : {uint8_t{3}, uint8_t{4}, uint8_t{3}}) {
     const std::vector<uint8_t> signature = {value, 0, 0, 0};
@@ -132,7 +146,7 @@ TEST_F(VtaRuntime, SignaturesTellKernelsOfASlotApart) {
   EXPECT_THAT(push({99, 0, 0, 0}), HasSubstr("signature 99; below 99"));
 }
 
-TEST_F(VtaRuntime, RecordingChecks) {
+TEST_P(VtaRuntime, RecordingChecks) {
   using Body = std::function<Status()>;
   const auto message = [&](Kernel::Mode mode, const Body& body) {
     KernelSlot slot;
@@ -185,7 +199,7 @@ TEST_F(VtaRuntime, RecordingChecks) {
 }
 
 // Whatever went wrong, the next program runs.
-TEST_F(VtaRuntime, MisuseIsToldAndForgotten) {
+TEST_P(VtaRuntime, MisuseIsToldAndForgotten) {
   auto buffer = runtime_->AllocateBuffer(64);
   ASSERT_TRUE(buffer.ok());
   std::vector<uint8_t> bytes(65);
@@ -216,7 +230,7 @@ TEST_F(VtaRuntime, MisuseIsToldAndForgotten) {
   EXPECT_EQ(StoreAndRun(2), (std::vector<int>{9, 9}));
 }
 
-TEST_F(VtaRuntime, SerialProgramsGiveTheSame) {
+TEST_P(VtaRuntime, SerialProgramsGiveTheSame) {
   KernelSlot a, b;
   runtime_->SetDebugMode(kForceSerial);
   ASSERT_TRUE(AddImmediate(a, 0, 2, 5).ok());

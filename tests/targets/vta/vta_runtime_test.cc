@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
+
+#include "tests/targets/vta/local_server.h"
 
 namespace {
 
@@ -34,7 +37,8 @@ class VtaCInterface : public testing::Test {
   void TearDown() override { VTARuntimeShutdown(); }
 };
 
-TEST_F(VtaCInterface, AddsVectors) {
+// acc[i] = a[i] + b[i] as a program of the original's would have it, twice.
+void AddVectors() {
   VTACommandHandle cmd = VTATLSCommandHandle();
   void* handle = nullptr;
   for (int round = 0; round < 2; ++round) {
@@ -72,6 +76,46 @@ TEST_F(VtaCInterface, AddsVectors) {
   void* const before = handle;
   EXPECT_EQ(VTAPushALUOp(&handle, AddBody, nullptr, 0), 0);
   EXPECT_NE(handle, before);
+}
+
+TEST_F(VtaCInterface, AddsVectors) { AddVectors(); }
+
+// The same calls reach a device elsewhere, which the environment names: copies and pointers, with their barriers.
+TEST_F(VtaCInterface, AddsVectorsElsewhere) {
+  const auto server = kiln::vta::StartLocalServer({.config = *kiln::vta::LoadConfig("")});
+  ASSERT_EQ(setenv("KILN_VTA_TOKEN", kiln::vta::kTestToken, 1), 0);
+  ASSERT_EQ(setenv("KILN_VTA_DEVICE", ("remote:" + server->local().ToString()).c_str(), 1), 0);
+  ASSERT_EQ(VTASelectDevice(nullptr, nullptr), 0) << VTAGetLastError();
+  EXPECT_EQ(server->machines(), 1);
+  AddVectors();
+
+  VTACommandHandle cmd = VTATLSCommandHandle();
+  void* buffer = VTABufferAlloc(8);
+  auto* bytes = static_cast<uint8_t*>(VTABufferCPUPtr(cmd, buffer));
+  ASSERT_NE(bytes, nullptr);
+  EXPECT_EQ(VTABufferCPUPtr(cmd, buffer), bytes);
+  const auto device_bytes = [&] {
+    std::array<uint8_t, 8> from{};
+    VTABufferCopy(buffer, 0, from.data(), 0, 8, VTA_MEMCPY_D2H);
+    return from;
+  };
+  for (uint8_t i = 0; i < 8; ++i) bytes[i] = i;
+  VTAReadBarrier(cmd, buffer, 16, 1, 2);  // bytes 2 to 5
+  EXPECT_EQ(device_bytes(), (std::array<uint8_t, 8>{0, 0, 2, 3, 4, 5, 0, 0}));
+  VTAWriteBarrier(cmd, buffer, 8, 5, 2);  // 5 and 6
+  EXPECT_EQ(bytes[6], 0);
+  EXPECT_EQ(bytes[7], 7);
+  const std::array<uint8_t, 2> copied = {70, 71};
+  VTABufferCopy(copied.data(), 0, buffer, 3, 2, VTA_MEMCPY_H2D);
+  EXPECT_EQ(bytes[3], 70);
+  VTASetDebugMode(cmd, VTA_DEBUG_SKIP_READ_BARRIER);
+  VTAReadBarrier(cmd, buffer, 8, 0, 8);
+  EXPECT_EQ(device_bytes()[7], 0);
+  VTAReadBarrier(cmd, buffer, UINT32_MAX, UINT32_MAX, UINT32_MAX);
+  EXPECT_THAT(std::string(VTAGetLastError()), HasSubstr("elements of 4294967295 bits"));
+  VTABufferFree(buffer);
+  EXPECT_STREQ(VTAGetLastError(), "");
+  ASSERT_EQ(unsetenv("KILN_VTA_DEVICE"), 0);
 }
 
 int ShutdownBody(void* /*signature*/) {
@@ -120,6 +164,8 @@ TEST_F(VtaCInterface, MisuseLeavesAMessage) {
   VTABufferFree(buffer);
   VTABufferFree(buffer);
   EXPECT_THAT(error(), HasSubstr("has been freed before"));
+  VTASynchronize(cmd, 0);
+  EXPECT_EQ(error(), "");
   EXPECT_EQ(VTASelectDevice("board", nullptr), -1);
   EXPECT_THAT(error(), HasSubstr("there is no device 'board'; functional"));
   EXPECT_EQ(VTASelectDevice(nullptr, "no such file.yaml"), -1);

@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "kiln/targets/vta/cycle.h"
 #include "kiln/targets/vta/functional.h"
+#include "kiln/targets/vta/remote_device.h"
 
 namespace kiln::vta {
 namespace {
@@ -159,7 +160,12 @@ std::unique_ptr<Device> MakeFunctionalDevice(const Config& config, const DeviceL
 StatusOr<std::unique_ptr<Device>> MakeDevice(std::string_view name, const Config& config, const DeviceLimits& limits) {
   if (name == "functional") return MakeFunctionalDevice(config, limits);
   if (name == "cycle") return std::make_unique<CycleDevice>(config, limits);
-  return NotFoundAt("", "", fmt::format("there is no device '{}'", name), "functional or cycle");
+  if (name.starts_with(kRemotePrefix)) {
+    KILN_ASSIGN_OR_RETURN(const Endpoint server, Endpoint::Parse(name.substr(kRemotePrefix.size())));
+    KILN_ASSIGN_OR_RETURN(const std::string token, TokenOfEnvironment());
+    return MakeRemoteDevice(server, token, config);
+  }
+  return NotFoundAt("", "", fmt::format("there is no device '{}'", name), "functional, cycle or remote:HOST:PORT");
 }
 
 }  // namespace kiln::vta

@@ -71,7 +71,11 @@ struct DeviceLimits {
 // A machine at the functional level in this process.
 std::unique_ptr<Device> MakeFunctionalDevice(const Config& config, const DeviceLimits& limits = {});
 
-// By name: "functional", or "cycle" (cycle.h), whose last_run tells cycles and counters. Errors: no such device.
+// What the name of a device elsewhere begins with.
+inline constexpr std::string_view kRemotePrefix = "remote:";
+
+// By name: "functional"; "cycle" (cycle.h), whose last_run tells cycles and counters; "remote:HOST:PORT" with the token
+// of the environment (remote_device.h), where the server's limits hold. Errors: no such device.
 StatusOr<std::unique_ptr<Device>> MakeDevice(std::string_view name, const Config& config,
                                              const DeviceLimits& limits = {});
 

@@ -1,5 +1,6 @@
 #include "kiln/targets/vta/vta_runtime.h"
 
+#include <cstdlib>
 #include <deque>
 #include <exception>
 #include <map>
@@ -13,15 +14,26 @@
 namespace kiln::vta {
 namespace {
 
+std::string EnvironmentOr(const char* name, const char* otherwise) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? otherwise : value;
+}
+std::string DeviceOfEnvironment() { return EnvironmentOr("KILN_VTA_DEVICE", "functional"); }
+std::string ConfigOfEnvironment() { return EnvironmentOr("KILN_VTA_CONFIG", ""); }
+
 // The process's one command object, with what its handles point to.
 struct Process {
-  std::string device = "functional";
-  std::string config_file;
+  std::string device = DeviceOfEnvironment();
+  std::string config_file = ConfigOfEnvironment();
   std::unique_ptr<Runtime> runtime;
   // By what callers' handles hold: addresses of marks that stay for good, so that a handle from before a shutdown is
   // none.
   std::map<const void*, std::unique_ptr<KernelSlot>> slots;
   std::deque<char> marks;
+  // What the host sees of buffers of a device whose memory it does not share, once it has asked for a pointer. The
+  // barriers carry over what they name.
+  std::map<const Buffer*, std::vector<uint8_t>> shadows;
+  uint32_t debug = 0;
   bool recording = false;
   Status body = OkStatus();  // what went wrong in the body that is recorded
   std::string error, told_error;
@@ -32,6 +44,7 @@ struct Process {
   void Shutdown() {
     runtime.reset();
     slots.clear();
+    shadows.clear();
   }
 };
 
@@ -114,11 +127,19 @@ int PushKernel(Kernel::Mode mode, void** handle, int (*body)(void*), void* signa
   });
 }
 
-Status CheckBarrier(Runtime& runtime, const void* handle, uint32_t bits, uint32_t start, uint32_t extent) {
+constexpr uint32_t kMaxElementBits = 1 << 15;
+
+// Carries `extent` elements from `start` on between a buffer and what the host sees of it, where these are two.
+Status Barrier(Runtime& runtime, const void* handle, uint32_t bits, uint32_t start, uint32_t extent, bool to_device) {
   KILN_ASSIGN_OR_RETURN(const Buffer* buffer, BufferOf(runtime, handle));
-  const uint64_t end = (uint64_t{start} + extent) * bits / 8;
+  if (bits > kMaxElementBits) return absl::OutOfRangeError("elements of " + std::to_string(bits) + " bits");
+  const uint64_t begin = uint64_t{start} * bits / 8, end = ((uint64_t{start} + extent) * bits + 7) / 8;
   if (end > buffer->bytes()) return absl::OutOfRangeError("a barrier beyond the buffer's end");
-  return OkStatus();
+  const auto shadow = TheProcess().shadows.find(buffer);
+  const uint32_t skip = to_device ? VTA_DEBUG_SKIP_READ_BARRIER : VTA_DEBUG_SKIP_WRITE_BARRIER;
+  if (shadow == TheProcess().shadows.end() || (TheProcess().debug & skip) != 0) return OkStatus();
+  const auto bytes = std::span(shadow->second).subspan(begin, end - begin);
+  return to_device ? runtime.CopyIn(bytes, *buffer, begin) : runtime.CopyOut(*buffer, begin, bytes);
 }
 
 }  // namespace
@@ -135,8 +156,8 @@ int VTASelectDevice(const char* device, const char* config_file) {
     return -1;
   }
   process.Shutdown();
-  process.device = device == nullptr ? "functional" : device;
-  process.config_file = config_file == nullptr ? "" : config_file;
+  process.device = device == nullptr ? DeviceOfEnvironment() : device;
+  process.config_file = config_file == nullptr ? ConfigOfEnvironment() : config_file;
   return TheRuntime() == nullptr ? -1 : 0;
 }
 
@@ -156,7 +177,10 @@ void* VTABufferAlloc(size_t size) {
 }
 
 void VTABufferFree(void* buffer) {
-  With([&](Runtime& runtime) { return runtime.FreeBuffer(buffer); });
+  With([&](Runtime& runtime) {
+    TheProcess().shadows.erase(runtime.FindBuffer(buffer));
+    return runtime.FreeBuffer(buffer);
+  });
 }
 
 void VTABufferCopy(const void* from, size_t from_offset, void* to, size_t to_offset, size_t size, int kind_mask) {
@@ -171,7 +195,11 @@ void VTABufferCopy(const void* from, size_t from_offset, void* to, size_t to_off
     }
     if ((kind_mask & VTA_MEMCPY_H2D) != 0) {
       KILN_ASSIGN_OR_RETURN(const Buffer* target, BufferOf(runtime, to));
-      return runtime.CopyIn(bytes, *target, to_offset);
+      KILN_RETURN_IF_ERROR(runtime.CopyIn(bytes, *target, to_offset));
+      const auto shadow = TheProcess().shadows.find(target);
+      if (shadow == TheProcess().shadows.end()) return OkStatus();
+      std::copy(bytes.begin(), bytes.end(), shadow->second.begin() + static_cast<std::ptrdiff_t>(to_offset));
+      return OkStatus();
     }
     std::copy(bytes.begin(), bytes.end(), static_cast<uint8_t*>(to) + to_offset);
     return OkStatus();
@@ -181,7 +209,20 @@ void VTABufferCopy(const void* from, size_t from_offset, void* to, size_t to_off
 void* VTABufferCPUPtr(VTACommandHandle /*cmd*/, void* buffer) {
   Runtime* const runtime = TheRuntime();
   const Buffer* const found = runtime == nullptr ? nullptr : runtime->FindBuffer(buffer);
-  return found == nullptr ? buffer : runtime->device().HostPointer(found->address());
+  if (found == nullptr) return buffer;
+  if (uint8_t* const shared = runtime->device().HostPointer(found->address()); shared != nullptr) return shared;
+  void* pointer = nullptr;
+  With([&](Runtime& /*runtime*/) -> Status {
+    auto shadow = TheProcess().shadows.find(found);
+    if (shadow == TheProcess().shadows.end()) {
+      std::vector<uint8_t> bytes(found->bytes());
+      KILN_RETURN_IF_ERROR(runtime->CopyOut(*found, 0, bytes));
+      shadow = TheProcess().shadows.emplace(found, std::move(bytes)).first;
+    }
+    pointer = shadow->second.data();
+    return OkStatus();
+  });
+  return pointer;
 }
 
 VTACommandHandle VTATLSCommandHandle(void) { return TheRuntime(); }
@@ -197,17 +238,18 @@ void VTARuntimeShutdown(void) {
 
 void VTASetDebugMode(VTACommandHandle /*cmd*/, int debug_flag) {
   With([&](Runtime& runtime) -> Status {
+    TheProcess().debug = static_cast<uint32_t>(debug_flag);
     runtime.SetDebugMode(static_cast<uint32_t>(debug_flag));
     return OkStatus();
   });
 }
 
 void VTAReadBarrier(VTACommandHandle /*cmd*/, void* buffer, uint32_t elem_bits, uint32_t start, uint32_t extent) {
-  With([&](Runtime& runtime) { return CheckBarrier(runtime, buffer, elem_bits, start, extent); });
+  With([&](Runtime& runtime) { return Barrier(runtime, buffer, elem_bits, start, extent, /*to_device=*/true); });
 }
 
 void VTAWriteBarrier(VTACommandHandle /*cmd*/, void* buffer, uint32_t elem_bits, uint32_t start, uint32_t extent) {
-  With([&](Runtime& runtime) { return CheckBarrier(runtime, buffer, elem_bits, start, extent); });
+  With([&](Runtime& runtime) { return Barrier(runtime, buffer, elem_bits, start, extent, /*to_device=*/false); });
 }
 
 void VTALoadBuffer2D(VTACommandHandle /*cmd*/, void* src_dram_addr, uint32_t src_elem_offset, uint32_t x_size,

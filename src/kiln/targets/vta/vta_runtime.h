@@ -25,7 +25,9 @@ typedef void* VTACommandHandle;
 #define VTA_DEBUG_FORCE_SERIAL (1 << 5)
 
 /* Not of the original. The design point (a YAML file, or the original's JSON; NULL: the original's default) and the
- * device ("functional") of the next command handle. Ends the one there is. 0, or -1. */
+ * device ("functional", "cycle", "remote:HOST:PORT") of the next command handle. Ends the one there is. 0, or -1. A
+ * program that never calls it, or with NULL, gets those that the environment names: KILN_VTA_DEVICE, KILN_VTA_CONFIG.
+ */
 int VTASelectDevice(const char* device, const char* config_file);
 /* The message of the last call that went wrong since the last call of this function; "" where none did. Stands until
  * the next call. */
@@ -36,14 +38,16 @@ void* VTABufferAlloc(size_t size);
 void VTABufferFree(void* buffer);
 /* Offsets and size in bytes; a side that `kind_mask` does not call a buffer is a pointer of the host. */
 void VTABufferCopy(const void* from, size_t from_offset, void* to, size_t to_offset, size_t size, int kind_mask);
-/* Where the host finds a buffer's data; the argument itself if it is no buffer. */
+/* Where the host finds a buffer's data; the argument itself if it is no buffer. Of a device that is elsewhere this is
+ * a copy, and the barriers below carry data over: VTAReadBarrier what the host has written, VTAWriteBarrier what the
+ * device has. NULL where the device is lost. */
 void* VTABufferCPUPtr(VTACommandHandle cmd, void* buffer);
 
 VTACommandHandle VTATLSCommandHandle(void);
 void VTARuntimeShutdown(void);
 void VTASetDebugMode(VTACommandHandle cmd, int debug_flag);
 
-/* The devices here see what the host writes: these check their arguments and do nothing. */
+/* Devices in this process see what the host writes: for them these check their arguments and do nothing. */
 void VTAReadBarrier(VTACommandHandle cmd, void* buffer, uint32_t elem_bits, uint32_t start, uint32_t extent);
 void VTAWriteBarrier(VTACommandHandle cmd, void* buffer, uint32_t elem_bits, uint32_t start, uint32_t extent);
 

@@ -1,0 +1,73 @@
+#include "kiln/cli/vta_serve.h"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+
+#include "kiln/cli/checks.h"
+#include "kiln/targets/vta/remote_device.h"
+#include "kiln/targets/vta/remote_server.h"
+
+namespace kiln::cli {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+constexpr uint64_t kMostMiB = 4095;              // addresses have 32 bits
+constexpr uint64_t kMostInstructions = 2 << 20;  // what the runtime has room for
+
+}  // namespace
+
+void ServeCommand::Declare(CLI::App& app) {
+  app.add_option("--device", device_, "What runs the programs: functional or cycle")
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--on", config_,
+                 "Design point (YAML), or the original's configuration (JSON); without: its default. Clients with "
+                 "another one are refused")
+      ->type_name("CONFIG");
+  app.add_option("--port", port_, "TCP port; 0: any that is free, which is printed")
+      ->check(InRange(0, 65535))
+      ->type_name("P")
+      ->capture_default_str();
+  app.add_option("--bind", address_, "Address to listen at; what goes over the network is not encrypted")
+      ->type_name("ADDRESS")
+      ->capture_default_str();
+  app.add_option("--token-file", token_file_,
+                 "File whose one line clients have to show; without: KILN_VTA_TOKEN of the environment")
+      ->type_name("FILE");
+  app.add_option("--machines", machines_, "Clients at once, each with a machine of its own")
+      ->check(InRange(1, 1024))
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--memory", memory_mib_, "Memory of a machine in MiB")
+      ->check(CLI::Range(uint64_t{1}, kMostMiB))
+      ->type_name("N")
+      ->capture_default_str();
+  DeclareVtaSteps(app, &most_steps_);
+  app.footer(
+      "Clients name it remote:HOST:PORT and have the token in KILN_VTA_TOKEN, or a file with it in "
+      "KILN_VTA_TOKEN_FILE.\nExample:\n  kiln vta serve --on vta_config.json --port 9091 --token-file token");
+}
+
+Status ServeCommand::Run(Context& context) const {
+  vta::ServerSettings settings;
+  KILN_ASSIGN_OR_RETURN(settings.service.config, vta::LoadConfig(config_));
+  KILN_ASSIGN_OR_RETURN(settings.service.token,
+                        token_file_.empty() ? vta::TokenOfEnvironment() : vta::TokenOfFile(token_file_));
+  settings.service.device = device_;
+  settings.service.limits = {
+      .memory_bytes = memory_mib_ * kMiB, .instructions = kMostInstructions, .steps = most_steps_};
+  settings.address = address_;
+  settings.port = static_cast<uint16_t>(port_);
+  settings.machines = machines_;
+  KILN_ASSIGN_OR_RETURN(const std::unique_ptr<vta::RemoteServer> server, vta::RemoteServer::Start(settings));
+  if (!server->is_loopback()) {
+    context.err << "kiln: note: token and data go over the network as they are; beyond a network of your own, use a "
+                   "tunnel to a loopback address\n";
+  }
+  context.out << fmt::format("listening at {}\n", server->local().ToString()) << std::flush;
+  server->Wait();
+  return absl::UnavailableError("the server listens no more");
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,221 @@
+#include "kiln/targets/vta/remote_transport.h"
+
+#include <netinet/tcp.h>
+
+#include <array>
+#include <asio/buffer.hpp>
+#include <asio/connect.hpp>
+#include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/post.hpp>
+#include <asio/read.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/write.hpp>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "fmt/format.h"
+
+namespace kiln::vta {
+namespace {
+
+using Tcp = asio::ip::tcp;
+using Duration = ByteChannel::Duration;
+
+constexpr Duration kAcceptAgain{100};
+// A machine at the other end that is gone without a word is noticed after a minute.
+constexpr int kKeepIdleSeconds = 30, kKeepIntervalSeconds = 10, kKeepCount = 3;
+
+using KeepIdle = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPIDLE>;
+using KeepInterval = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPINTVL>;
+using KeepCount = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPCNT>;
+
+// What a running operation comes to: nothing yet, or its error.
+using Outcome = std::optional<asio::error_code>;
+
+// Options are a help; a connection without them works.
+void SetOptions(Tcp::socket& socket) {
+  asio::error_code ignored;
+  socket.set_option(Tcp::no_delay(true), ignored);
+  socket.set_option(asio::socket_base::keep_alive(true), ignored);
+  socket.set_option(KeepIdle(kKeepIdleSeconds), ignored);
+  socket.set_option(KeepInterval(kKeepIntervalSeconds), ignored);
+  socket.set_option(KeepCount(kKeepCount), ignored);
+}
+
+}  // namespace
+
+StatusOr<Endpoint> Endpoint::Parse(std::string_view text) {
+  const size_t colon = text.rfind(':');
+  const auto wrong = [&] { return ErrorAt("", "", fmt::format("'{}' is no place to connect to", text), "HOST:PORT"); };
+  if (colon == std::string_view::npos || colon == 0) return wrong();
+  std::string_view host = text.substr(0, colon), digits = text.substr(colon + 1);
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find(':') != std::string_view::npos) {
+    return wrong();  // an IPv6 address without brackets
+  }
+  Endpoint endpoint{.host = std::string(host)};
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), endpoint.port);
+  if (error != std::errc() || end != digits.data() + digits.size() || endpoint.port == 0 || host.empty())
+    return wrong();
+  return endpoint;
+}
+
+std::string Endpoint::ToString() const {
+  return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
+}
+
+struct TcpChannel::Socket {
+  asio::io_context context{1};
+  Tcp::socket socket{context};
+
+  // Runs the operation that was begun, which writes `outcome`; stops it when its time is over.
+  Status Finish(Outcome& outcome, Duration most) {
+    const auto end = std::chrono::steady_clock::now() + most;
+    context.restart();
+    while (!outcome.has_value() && context.run_one_until(end) > 0) {
+    }
+    if (!outcome.has_value()) {
+      Close();
+      context.restart();
+      context.run();  // the handler, which names `outcome`
+      return absl::DeadlineExceededError(fmt::format("nothing for {} s", static_cast<double>(most.count()) / 1000));
+    }
+    if (!*outcome) return OkStatus();
+    Close();
+    if (*outcome == asio::error::eof || *outcome == asio::error::connection_reset ||
+        *outcome == asio::error::broken_pipe || *outcome == asio::error::operation_aborted ||
+        *outcome == asio::error::bad_descriptor) {
+      return absl::UnavailableError("the connection was closed");
+    }
+    return absl::UnavailableError(outcome->message());
+  }
+  void Close() {
+    asio::error_code ignored;
+    socket.close(ignored);
+  }
+};
+
+TcpChannel::TcpChannel(std::unique_ptr<Socket> socket) : socket_(std::move(socket)) {}
+TcpChannel::~TcpChannel() = default;
+
+StatusOr<std::unique_ptr<TcpChannel>> TcpChannel::Connect(const Endpoint& to, Duration most) {
+  auto socket = std::make_unique<Socket>();
+  Outcome outcome;
+  Tcp::resolver resolver(socket->context);
+  Tcp::resolver::results_type places;
+  resolver.async_resolve(to.host, fmt::format("{}", to.port),
+                         [&](const asio::error_code& error, const Tcp::resolver::results_type& found) {
+                           outcome = error;
+                           places = found;
+                         });
+  Status status = socket->Finish(outcome, most);
+  if (status.ok()) {
+    outcome.reset();
+    asio::async_connect(socket->socket, places,
+                        [&](const asio::error_code& error, const Tcp::endpoint& /*place*/) { outcome = error; });
+    status = socket->Finish(outcome, most);
+  }
+  if (!status.ok()) return absl::UnavailableError(fmt::format("no connection: {}", MessageOf(status)));
+  SetOptions(socket->socket);
+  return std::unique_ptr<TcpChannel>(new TcpChannel(std::move(socket)));
+}
+
+Status TcpChannel::Receive(std::span<uint8_t> bytes, Duration most) {
+  if (bytes.empty()) return OkStatus();
+  Outcome outcome;
+  asio::async_read(socket_->socket, asio::buffer(bytes.data(), bytes.size()),
+                   [&](const asio::error_code& error, size_t /*bytes*/) { outcome = error; });
+  return socket_->Finish(outcome, most);
+}
+
+Status TcpChannel::Send(std::span<const uint8_t> bytes, Duration most) {
+  if (bytes.empty()) return OkStatus();
+  Outcome outcome;
+  asio::async_write(socket_->socket, asio::buffer(bytes.data(), bytes.size()),
+                    [&](const asio::error_code& error, size_t /*bytes*/) { outcome = error; });
+  return socket_->Finish(outcome, most);
+}
+
+void TcpChannel::CloseGently(Duration most) {
+  const auto end = std::chrono::steady_clock::now() + most;
+  asio::error_code error;
+  socket_->socket.shutdown(Tcp::socket::shutdown_send, error);
+  std::array<uint8_t, 4096> nothing;
+  while (!error) {
+    const auto left = std::chrono::duration_cast<Duration>(end - std::chrono::steady_clock::now());
+    if (left <= Duration::zero()) break;
+    Outcome outcome;
+    socket_->socket.async_read_some(asio::buffer(nothing),
+                                    [&](const asio::error_code& failed, size_t /*bytes*/) { outcome = failed; });
+    if (!socket_->Finish(outcome, left).ok()) break;
+  }
+  socket_->Close();
+}
+
+void TcpChannel::Interrupt() {
+  asio::post(socket_->context, [this] { socket_->Close(); });
+}
+
+struct TcpListener::Acceptor {
+  asio::io_context context{1};
+  Tcp::acceptor acceptor{context};
+  Tcp::endpoint local;
+};
+
+TcpListener::TcpListener(std::unique_ptr<Acceptor> acceptor) : acceptor_(std::move(acceptor)) {}
+TcpListener::~TcpListener() = default;
+
+StatusOr<std::unique_ptr<TcpListener>> TcpListener::Bind(const std::string& address, uint16_t port) {
+  asio::error_code error;
+  const asio::ip::address place = asio::ip::make_address(address, error);
+  if (error) return ErrorAt("", "", fmt::format("'{}' is no address", address), "such as 127.0.0.1 or ::1");
+  auto acceptor = std::make_unique<Acceptor>();
+  const Tcp::endpoint endpoint(place, port);
+  acceptor->acceptor.open(endpoint.protocol(), error);
+  if (!error) acceptor->acceptor.set_option(Tcp::acceptor::reuse_address(true), error);
+  if (!error) acceptor->acceptor.bind(endpoint, error);
+  if (!error) acceptor->acceptor.listen(Tcp::acceptor::max_listen_connections, error);
+  if (!error) acceptor->local = acceptor->acceptor.local_endpoint(error);
+  if (error) {
+    const Endpoint wanted{.host = address, .port = port};
+    return absl::UnavailableError(fmt::format("{}: {}", wanted.ToString(), error.message()));
+  }
+  return std::unique_ptr<TcpListener>(new TcpListener(std::move(acceptor)));
+}
+
+Endpoint TcpListener::local() const {
+  return {.host = acceptor_->local.address().to_string(), .port = acceptor_->local.port()};
+}
+
+bool TcpListener::is_loopback() const { return acceptor_->local.address().is_loopback(); }
+
+std::unique_ptr<TcpChannel> TcpListener::Accept() {
+  while (acceptor_->acceptor.is_open()) {
+    auto socket = std::make_unique<TcpChannel::Socket>();
+    Outcome outcome;
+    acceptor_->acceptor.async_accept(socket->socket, [&](const asio::error_code& error) { outcome = error; });
+    acceptor_->context.restart();
+    while (!outcome.has_value()) acceptor_->context.run_one();
+    if (!*outcome) {
+      SetOptions(socket->socket);
+      return std::unique_ptr<TcpChannel>(new TcpChannel(std::move(socket)));
+    }
+    asio::steady_timer timer(acceptor_->context, kAcceptAgain);
+    timer.async_wait([](const asio::error_code& /*error*/) {});
+    acceptor_->context.restart();
+    if (acceptor_->acceptor.is_open()) acceptor_->context.run_one();
+  }
+  return nullptr;
+}
+
+void TcpListener::Interrupt() {
+  asio::post(acceptor_->context, [this] {
+    asio::error_code ignored;
+    acceptor_->acceptor.close(ignored);
+  });
+}
+
+}  // namespace kiln::vta

@@ -1,0 +1,72 @@
+// TCP connections and listeners with a time limit on every step, on Asio.
+#ifndef KILN_TARGETS_VTA_REMOTE_TRANSPORT_H_
+#define KILN_TARGETS_VTA_REMOTE_TRANSPORT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "kiln/support/status.h"
+#include "kiln/targets/vta/remote_protocol.h"
+
+namespace kiln::vta {
+
+struct Endpoint {
+  std::string host;  // name or address
+  uint16_t port = 0;
+
+  // "HOST:PORT", "[IPV6]:PORT".
+  static StatusOr<Endpoint> Parse(std::string_view text);
+  std::string ToString() const;
+};
+
+class TcpChannel final : public ByteChannel {
+ public:
+  // Errors: no such host; nobody listens there; not within `most`.
+  static StatusOr<std::unique_ptr<TcpChannel>> Connect(const Endpoint& to, Duration most);
+
+  ~TcpChannel() override;
+  TcpChannel(const TcpChannel&) = delete;
+  TcpChannel& operator=(const TcpChannel&) = delete;
+
+  Status Receive(std::span<uint8_t> bytes, Duration most) override;
+  Status Send(std::span<const uint8_t> bytes, Duration most) override;
+  // Ends what this side sends and waits, at most that long, until the other side closes too: what was sent last is
+  // not lost with what nobody has read.
+  void CloseGently(Duration most);
+  // From any thread: a Receive or Send that runs or comes later ends with Unavailable.
+  void Interrupt();
+
+ private:
+  friend class TcpListener;
+  struct Socket;
+  explicit TcpChannel(std::unique_ptr<Socket> socket);
+  const std::unique_ptr<Socket> socket_;
+};
+
+class TcpListener {
+ public:
+  // `address`: of an interface of this machine, as digits. Port 0: any. Errors: no address; in use; not allowed.
+  static StatusOr<std::unique_ptr<TcpListener>> Bind(const std::string& address, uint16_t port);
+
+  ~TcpListener();
+  TcpListener(const TcpListener&) = delete;
+  TcpListener& operator=(const TcpListener&) = delete;
+
+  Endpoint local() const;
+  bool is_loopback() const;
+  // The next connection; null once interrupted. Errors that pass (no more file descriptors) are waited out.
+  std::unique_ptr<TcpChannel> Accept();
+  // From any thread: ends Accept for good.
+  void Interrupt();
+
+ private:
+  struct Acceptor;
+  explicit TcpListener(std::unique_ptr<Acceptor> acceptor);
+  const std::unique_ptr<Acceptor> acceptor_;
+};
+
+}  // namespace kiln::vta
+
+#endif  // KILN_TARGETS_VTA_REMOTE_TRANSPORT_H_
