@@ -1,0 +1,83 @@
+#include "kiln/targets/vta/accelerator.h"
+
+#include <algorithm>
+
+#include "kiln/ir/shape_inference.h"
+#include "kiln/targets/interface/family.h"
+#include "kiln/targets/vta/codegen.h"
+#include "kiln/targets/vta/lower.h"
+#include "kiln/targets/vta/run_network.h"
+
+namespace kiln::vta {
+namespace {
+
+// Integers whose codes are the machine's; unsigned activations stand less half their range.
+std::vector<std::string> Integers(const char* kind, int most) {
+  std::vector<std::string> names;
+  for (int bits = most; bits >= 2; --bits) names.push_back(kind + std::to_string(bits));
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::string> VtaAccelerator::ActivationFormats() const {
+  std::vector<std::string> names = Integers("int", config_.input_bits);
+  for (const std::string& name : Integers("uint", config_.input_bits)) names.push_back(name);
+  names.emplace_back("fp32");
+  return names;
+}
+
+std::vector<std::string> VtaAccelerator::WeightFormats() const { return Integers("int", config_.weight_bits); }
+
+StatusOr<std::unique_ptr<Program>> VtaAccelerator::Compile(const Graph& graph, const CompileOptions& options) const {
+  return CompileWithThreads(graph, options, 0);
+}
+
+StatusOr<std::unique_ptr<Program>> VtaAccelerator::CompileWithThreads(const Graph& graph, const CompileOptions& options,
+                                                                      int threads) const {
+  // Passes may leave types open that constants they folded have since decided.
+  const std::vector<Value*> values = graph.Values();
+  const bool known =
+      std::all_of(values.begin(), values.end(), [](const Value* v) { return v->has_shape() && v->shape().IsKnown(); });
+  Graph inferred;
+  if (!known) {
+    inferred = graph.Clone();
+    KILN_RETURN_IF_ERROR(InferShapes(inferred));
+  }
+  KILN_ASSIGN_OR_RETURN(Network network, Lower(known ? graph : inferred, config_, options));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<VtaProgram> program, Generate(std::move(network), config_, threads));
+  return program;
+}
+
+StatusOr<RunResult> VtaAccelerator::Run(const Program& program, const Batch& batch, const RunOptions& options) const {
+  const auto* compiled = dynamic_cast<const VtaProgram*>(&program);
+  if (compiled == nullptr) {
+    return ErrorAt("", name(), "the program was compiled for another family", "compile it for this one");
+  }
+  if (options.level == Level::kReference) {
+    return ErrorAt("", name(), "the reference level runs graphs, not programs", "run the network itself at that level");
+  }
+  return RunNetwork(*compiled, batch, options);
+}
+
+Status VtaAccelerator::EmitRtl(const Program&, const std::filesystem::path&) const {
+  return UnsupportedAt("", name(), "the vta family emits no RTL yet", "");
+}
+
+StatusOr<Cost> VtaAccelerator::EstimateCost(int node_nm) const {
+  Cost cost;
+  cost.node_nm = node_nm;
+  cost.multipliers = static_cast<int64_t>(PeakMacsPerCycle());
+  cost.on_chip_memory_bits =
+      8 * (config_.uop_buffer_bytes + config_.input_buffer_bytes + config_.weight_buffer_bytes +
+           config_.accumulator_buffer_bytes + config_.accumulators() * config_.output_element_bytes());
+  cost.notes = {"no model of area and energy yet"};
+  return cost;
+}
+
+StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml, std::string_view source) {
+  KILN_ASSIGN_OR_RETURN(Config config, ParseConfig(yaml, source));
+  return std::make_unique<VtaAccelerator>(std::move(config));
+}
+
+}  // namespace kiln::vta

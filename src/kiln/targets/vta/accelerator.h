@@ -1,0 +1,42 @@
+// The VTA family behind the interface that all families share.
+#ifndef KILN_TARGETS_VTA_ACCELERATOR_H_
+#define KILN_TARGETS_VTA_ACCELERATOR_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kiln/targets/interface/accelerator.h"
+#include "kiln/targets/vta/config.h"
+
+namespace kiln::vta {
+
+class VtaAccelerator final : public Accelerator {
+ public:
+  explicit VtaAccelerator(Config config) : config_(std::move(config)) {}
+
+  const Config& config() const { return config_; }
+  std::string_view family() const override { return "vta"; }
+  const std::string& name() const override { return config_.name; }
+  std::string Describe() const override { return PrintConfig(config_); }
+  std::vector<std::string> ActivationFormats() const override;
+  std::vector<std::string> WeightFormats() const override;
+
+  StatusOr<std::unique_ptr<Program>> Compile(const Graph& graph, const CompileOptions& options) const override;
+  // As Compile, with so many virtual threads in every layer: 1 or 2; 0: whichever is faster.
+  StatusOr<std::unique_ptr<Program>> CompileWithThreads(const Graph& graph, const CompileOptions& options,
+                                                        int threads) const;
+  StatusOr<RunResult> Run(const Program& program, const Batch& batch, const RunOptions& options) const override;
+  Status EmitRtl(const Program& program, const std::filesystem::path& folder) const override;
+  StatusOr<Cost> EstimateCost(int node_nm) const override;
+  double PeakMacsPerCycle() const override {
+    return static_cast<double>(config_.batch) * config_.block_in * config_.block_out;
+  }
+
+ private:
+  Config config_;
+};
+
+}  // namespace kiln::vta
+
+#endif  // KILN_TARGETS_VTA_ACCELERATOR_H_

@@ -1,0 +1,115 @@
+#include "kiln/targets/vta/emitter.h"
+
+#include <cstring>
+
+#include "fmt/format.h"
+#include "kiln/support/check.h"
+
+namespace kiln::vta {
+namespace {
+
+Instruction Move(Opcode opcode, Memory memory, const Rectangle& r, const Config& config) {
+  const auto element = static_cast<uint64_t>(ElementBytes(memory, config));
+  KILN_CHECK(r.address % element == 0);
+  Instruction in;
+  in.opcode = opcode;
+  in.memory = memory;
+  in.sram_base = static_cast<uint32_t>(r.sram);
+  in.dram_base = static_cast<uint32_t>(r.address / element);
+  in.y_size = static_cast<uint32_t>(r.rows);
+  in.x_size = static_cast<uint32_t>(r.columns);
+  in.x_stride = static_cast<uint32_t>(r.stride);
+  return in;
+}
+
+}  // namespace
+
+void Emitter::Load(Memory memory, const Rectangle& rectangle) {
+  instructions_.push_back(Move(Opcode::kLoad, memory, rectangle, config_));
+}
+
+void Emitter::Store(const Rectangle& rectangle) {
+  instructions_.push_back(Move(Opcode::kStore, Memory::kOutput, rectangle, config_));
+}
+
+uint32_t Emitter::Place(std::span<const Uop> uops) {
+  std::vector<uint32_t> words;
+  for (const Uop& uop : uops) words.push_back(encoding_.EncodeUop(uop));
+  const auto [at, added] = places_.emplace(std::move(words), static_cast<uint32_t>(uops_.size()));
+  if (added) uops_.insert(uops_.end(), uops.begin(), uops.end());
+  return at->second;
+}
+
+Instruction Emitter::Compute(Opcode opcode, uint32_t begin, uint32_t end, const Loops& loops) const {
+  Instruction in;
+  in.opcode = opcode;
+  in.uop_begin = begin;
+  in.uop_end = end;
+  in.outer = static_cast<uint32_t>(loops.outer);
+  in.inner = static_cast<uint32_t>(loops.inner);
+  // A step that is never taken may be more than its field holds.
+  const auto step = [](int64_t count, int64_t size) { return count > 1 ? static_cast<uint32_t>(size) : 0; };
+  in.dst_outer = step(loops.outer, loops.dst_outer);
+  in.dst_inner = step(loops.inner, loops.dst_inner);
+  in.src_outer = step(loops.outer, loops.src_outer);
+  in.src_inner = step(loops.inner, loops.src_inner);
+  return in;
+}
+
+void Emitter::Gemm(std::span<const Uop> uops, Part part, const Loops& loops) {
+  const uint32_t place = Place(uops);
+  instructions_.push_back(Compute(Opcode::kGemm, place + static_cast<uint32_t>(part.first),
+                                  place + static_cast<uint32_t>(part.last), loops));
+}
+
+void Emitter::Reset(const Uop& uop, const Loops& loops) {
+  const uint32_t place = Place({&uop, 1});
+  instructions_.push_back(Compute(Opcode::kGemm, place, place + 1, loops));
+  instructions_.back().reset = true;
+}
+
+void Emitter::Alu(AluOp op, std::span<const Uop> uops, const Loops& loops) {
+  const uint32_t place = Place(uops);
+  instructions_.push_back(Compute(Opcode::kAlu, place, place + static_cast<uint32_t>(uops.size()), loops));
+  instructions_.back().alu = op;
+}
+
+void Emitter::AluImmediate(AluOp op, std::span<const Uop> uops, const Loops& loops, int32_t immediate) {
+  // Hardware descriptions of the original take the operand from src.
+  std::vector<Uop> own(uops.begin(), uops.end());
+  for (Uop& uop : own) uop.src = uop.dst;
+  Loops same = loops;
+  same.src_outer = loops.dst_outer;
+  same.src_inner = loops.dst_inner;
+  Alu(op, own, same);
+  instructions_.back().use_immediate = true;
+  instructions_.back().immediate = immediate;
+}
+
+StatusOr<Launch> Emitter::Finish(MemoryImage* image) {
+  if (std::ssize(uops_) > config_.uops()) {
+    return absl::UnimplementedError(fmt::format("{} micro-ops, the buffer holds {}", uops_.size(), config_.uops()));
+  }
+  std::vector<uint8_t> words(uops_.size() * Config::kUopBytes);
+  for (size_t i = 0; i < uops_.size(); ++i) {
+    const uint32_t word = encoding_.EncodeUop(uops_[i]);
+    std::memcpy(words.data() + i * Config::kUopBytes, &word, sizeof(word));
+  }
+  Launch launch;
+  const uint64_t uops_at = image->Add(words);
+  const auto count = static_cast<int64_t>(uops_.size());
+  launch.instructions.push_back(Move(Opcode::kLoad, Memory::kUop, {uops_at, 0, 1, count, count}, config_));
+  launch.instructions.insert(launch.instructions.end(), instructions_.begin(), instructions_.end());
+  launch.instructions.emplace_back();  // FINISH
+  std::vector<uint8_t> bytes;
+  for (const Instruction& in : launch.instructions) {
+    if (const auto misfit = encoding_.FindMisfit(in)) return absl::UnimplementedError(*misfit);
+    const Encoding::Bytes word = encoding_.Encode(in);
+    bytes.insert(bytes.end(), word.begin(), word.end());
+  }
+  launch.address = image->Add(bytes);
+  launch.uops = uops_;
+  return launch;
+}
+
+}  // namespace kiln::vta

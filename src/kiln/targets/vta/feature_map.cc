@@ -1,0 +1,90 @@
+#include "kiln/targets/vta/feature_map.h"
+
+#include <algorithm>
+
+#include "kiln/support/check.h"
+
+namespace kiln::vta {
+
+void Clear(const FeatureMap& map, const Config& c, std::span<uint8_t> bytes) {
+  KILN_CHECK(std::ssize(bytes) == map.bytes(c));
+  std::fill(bytes.begin(), bytes.end(), static_cast<uint8_t>(map.fill));
+  if (map.fill == 0) return;
+  const int64_t element = c.output_element_bytes(), row_bytes = map.width * element;
+  for (int64_t block = 0; block < map.planes() * map.Blocks(c); ++block) {
+    for (int64_t y = 0; y < map.height; ++y) {
+      std::fill_n(bytes.begin() + map.ElementAt(block, y, 0, c) * element, row_bytes, uint8_t{0});
+    }
+  }
+}
+
+void Pack(std::span<const float> values, const ImageView& image, const std::optional<Patch>& patch,
+          const FeatureMap& map, const Config& c, std::span<uint8_t> bytes) {
+  KILN_CHECK(std::ssize(bytes) == map.bytes(c) && !map.wide);
+  const Patch p = patch.value_or(Patch());
+  KILN_CHECK(p.kernel_y * p.kernel_x * image.channels == map.channels);
+  const float inverse = InverseScale(map.codes.scale);
+  const CodeRange range{map.codes.low, map.codes.high};
+  const int64_t element = c.output_element_bytes(), block = c.block_out;
+  // Windows overlap: each number is rounded once.
+  std::vector<uint8_t> codes(static_cast<size_t>(image.height * image.width * image.channels));
+  size_t next = 0;
+  for (int64_t y = 0; y < image.height; ++y) {
+    for (int64_t x = 0; x < image.width; ++x) {
+      int64_t at = image.offset + y * image.y_stride + x * image.x_stride;
+      for (int64_t k = 0; k < image.channels; ++k, at += image.channel_stride) {
+        const float value = values[static_cast<size_t>(at)];
+        codes[next++] = static_cast<uint8_t>(QuantiseToCode(value, inverse, map.codes.zero, range));
+      }
+    }
+  }
+  for (int64_t y = 0; y < map.height; ++y) {
+    for (int64_t x = 0; x < map.width; ++x) {
+      int64_t channel = 0;
+      for (int64_t ky = 0; ky < p.kernel_y; ++ky) {
+        for (int64_t kx = 0; kx < p.kernel_x; ++kx) {
+          const int64_t iy = y * p.stride_y - p.top + ky * p.dilation_y;
+          const int64_t ix = x * p.stride_x - p.left + kx * p.dilation_x;
+          const bool inside = iy >= 0 && iy < image.height && ix >= 0 && ix < image.width;
+          const int64_t from = inside ? (iy * image.width + ix) * image.channels : 0;
+          for (int64_t k = 0; k < image.channels; ++k, ++channel) {
+            const int64_t at = map.ElementAt(channel / block, y, x, c) * element + channel % block;
+            bytes[static_cast<size_t>(at)] =
+                inside ? codes[static_cast<size_t>(from + k)] : static_cast<uint8_t>(map.codes.zero);
+          }
+        }
+      }
+    }
+  }
+}
+
+std::vector<int32_t> Unpack(std::span<const uint8_t> bytes, const FeatureMap& map, const Config& c) {
+  KILN_CHECK(std::ssize(bytes) == map.bytes(c));
+  const int64_t element = c.output_element_bytes(), block = c.block_out;
+  std::vector<int32_t> codes(static_cast<size_t>(map.height * map.width * map.channels));
+  size_t next = 0;
+  for (int64_t y = 0; y < map.height; ++y) {
+    for (int64_t x = 0; x < map.width; ++x) {
+      for (int64_t k = 0; k < map.channels; ++k) {
+        uint32_t word = 0;
+        for (int64_t plane = 0; plane < map.planes(); ++plane) {
+          const int64_t at = map.ElementAt(k / block, y, x, c, plane) * element + k % block;
+          word |= uint32_t{bytes[static_cast<size_t>(at)]} << (8 * plane);
+        }
+        codes[next++] = map.wide ? static_cast<int32_t>(word) : static_cast<int8_t>(word);
+      }
+    }
+  }
+  return codes;
+}
+
+std::vector<float> ValuesOf(std::span<const int32_t> codes, const FeatureMap& map) {
+  std::vector<float> values(codes.size());
+  for (size_t i = 0; i < codes.size(); ++i) {
+    values[i] = map.wide ? static_cast<float>(codes[i] * map.scales[i % static_cast<size_t>(map.channels)])
+                         : DequantiseCode(codes[i], map.codes.scale, map.codes.zero);
+  }
+  return values;
+}
+
+}  // namespace kiln::vta

@@ -1,0 +1,35 @@
+#include "kiln/targets/vta/program.h"
+
+#include "fmt/format.h"
+
+namespace kiln::vta {
+
+std::string VtaProgram::Print() const {
+  const Encoding encoding(parts_.config);
+  size_t instructions = 0;
+  for (const Step& step : parts_.steps) instructions += step.launch.has_value() ? step.launch->instructions.size() : 0;
+  std::string out =
+      fmt::format("program for {}: {} kernels, {} instructions\n", parts_.config.name, kernels_.size(), instructions);
+  out += fmt::format("constants {} bytes, activations {} bytes\n\nmemory\n", constant_bytes_, activation_bytes_);
+  for (size_t i = 0; i < parts_.maps.size(); ++i) {
+    const FeatureMap& m = parts_.maps[i];
+    out += fmt::format("  {:#010x} {}x{}x{} {} {}\n", parts_.map_addresses[i], m.channels, m.height, m.width,
+                       m.wide ? "sums" : fmt::format("scale {} zero {}", m.codes.scale, m.codes.zero), m.name);
+  }
+  for (size_t i = 0; i < parts_.steps.size(); ++i) {
+    const Step& step = parts_.steps[i];
+    out += fmt::format("\n[{}] {}: {}\n", i, kernels_[i].name, kernels_[i].operation);
+    if (step.host.has_value()) out += fmt::format("host  {}\n", kernels_[i].host_reason);
+    if (step.tiling.has_value()) {
+      const MatrixTiling& t = *step.tiling;
+      out += fmt::format("tiles of {} blocks x {} x {}, {} input blocks at once, {} virtual thread{}{}\n", t.blocks,
+                         t.rows, t.columns, t.chunk, t.threads, t.threads == 1 ? "" : "s",
+                         t.resident ? ", weights stay" : "");
+    }
+    if (!step.launch.has_value()) continue;
+    for (const Instruction& in : step.launch->instructions) out += fmt::format("  {}\n", Disassemble(encoding.Encode(in), encoding));
+  }
+  return out;
+}
+
+}  // namespace kiln::vta
