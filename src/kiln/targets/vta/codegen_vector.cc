@@ -27,7 +27,8 @@ class VectorGenerator {
   StatusOr<Launch> Generate() {
     PlaceConstants();
     const size_t needed = threads_ * registers() + (constants_.empty() ? 0 : 1);
-    if (needed > kQuarters && threads_ > 1) threads_ = 1;
+    // The planes of a sum wait for their stores one by one: tokens of two tiles would be mistaken for each other.
+    if (needed > kQuarters || output_.wide) threads_ = 1;
     if (registers() + (constants_.empty() ? 0 : 1) > kQuarters || std::ssize(constants_) > quarter_) {
       return absl::UnimplementedError("an element-wise operator of more operands than the accumulators have room for");
     }

@@ -251,24 +251,43 @@ StatusOr<int> Lowering::ResultMap(const Value* value, int64_t height, int64_t wi
   return index;
 }
 
-StatusOr<MapView> Lowering::OnMachine(const Value* value, Layer* layer) {
+StridedView Lowering::ViewOf(const Value* value, Order order) const {
+  StridedView view = locations_.at(value).view;
+  if (order == Order::kChannelsSecond) {
+    std::rotate(view.shape.begin() + 1, view.shape.begin() + 2, view.shape.end());
+    std::rotate(view.strides.begin() + 1, view.strides.begin() + 2, view.strides.end());
+  }
+  return view;
+}
+
+Lowering::Order Lowering::OrderOf(const Node& node) const {
+  for (const Value* operand : node.operands()) {
+    if (operand == nullptr || operand->is_constant() || IsOnHost(operand)) continue;
+    const StridedView& view = locations_.at(operand).view;
+    if (view.shape.size() == 4 && view.shape[1] > 1 && view.strides[1] == 1) return Order::kChannelsSecond;
+  }
+  return Order::kChannelsLast;
+}
+
+StatusOr<MapView> Lowering::OnMachine(const Value* value, Layer* layer, Order order) {
   if (value->is_constant()) return ToHost(fmt::format("'{}' is a constant", value->name()));
   KILN_RETURN_IF_ERROR(CodesOf(*value).status());
   const Location& at = locations_.at(value);
-  const auto shape = ImageShapeOf(value->shape().dims());
+  const StridedView strided = ViewOf(value, order);
+  const auto shape = ImageShapeOf(strided.shape);
   if (!shape.has_value()) return ToHost(fmt::format("'{}' has more than three axes that are not 1", value->name()));
-  if (at.map < 0) return AsPatches(value, Patch(), shape->height, shape->width, layer);
+  if (at.map < 0) return AsPatches(value, Patch(), shape->height, shape->width, layer, order);
 
   const FeatureMap& map = out_.maps[static_cast<size_t>(at.map)];
   const Status no_image = ToHost(fmt::format("'{}' is no image in the machine's layout", value->name()));
-  if (map.wide || shape->channels != map.channels || at.view.offset % map.channels != 0) return no_image;
+  if (map.wide || shape->channels != map.channels || strided.offset % map.channels != 0) return no_image;
   MapView view{at.map, 0, 0, 1, 1, shape->height, shape->width, shape->channels};
-  const size_t rank = at.view.shape.size();
-  const auto stride_of = [&](size_t from_end) { return rank >= from_end ? at.view.strides[rank - from_end] : 0; };
+  const size_t rank = strided.shape.size();
+  const auto stride_of = [&](size_t from_end) { return rank >= from_end ? strided.strides[rank - from_end] : 0; };
   if (shape->channels > 1 && stride_of(1) != 1) return no_image;
   const int64_t pixel = map.channels, row = map.channels * map.width;
-  view.y0 = at.view.offset / row;
-  view.x0 = at.view.offset % row / pixel;
+  view.y0 = strided.offset / row;
+  view.x0 = strided.offset % row / pixel;
   // Pixels in a row that are all pixels of the map: the same in the map's own rows.
   if (shape->height == 1 && map.height > 1 && shape->width == map.height * map.width &&
       (shape->width == 1 || stride_of(2) == pixel)) {
@@ -292,16 +311,18 @@ StatusOr<MapView> Lowering::OnMachine(const Value* value, Layer* layer) {
 }
 
 StatusOr<MapView> Lowering::AsPatches(const Value* value, const Patch& patch, int64_t height, int64_t width,
-                                      Layer* layer) {
+                                      Layer* layer, Order order) {
   KILN_ASSIGN_OR_RETURN(const Codes codes, CodesOf(*value));
   const Location& at = locations_.at(value);
   KILN_CHECK(at.slot >= 0);
-  const auto shape = ImageShapeOf(value->shape().dims());
+  const StridedView strided = ViewOf(value, order);
+  const auto shape = ImageShapeOf(strided.shape);
   if (!shape.has_value()) return ToHost(fmt::format("'{}' has more than three axes that are not 1", value->name()));
   const int64_t channels = shape->channels * patch.kernel_y * patch.kernel_x;
   const bool plain = patch == Patch();
   for (const Packed& packed : packed_) {
-    if (packed.value == value && packed.patch == patch) return MapView{packed.map, 0, 0, 1, 1, height, width, channels};
+    if (packed.value == value && packed.patch == patch && packed.order == order)
+      return MapView{packed.map, 0, 0, 1, 1, height, width, channels};
   }
   const int index = NewMap(value->name(), height, width, channels);
   FeatureMap& map = out_.maps.back();
@@ -310,16 +331,16 @@ StatusOr<MapView> Lowering::AsPatches(const Value* value, const Patch& patch, in
     map.border = BorderFor(value);
     map.fill = FillFor(value, codes);
   }
-  const size_t rank = at.view.shape.size();
-  const auto stride_of = [&](size_t from_end) { return rank >= from_end ? at.view.strides[rank - from_end] : 0; };
+  const size_t rank = strided.shape.size();
+  const auto stride_of = [&](size_t from_end) { return rank >= from_end ? strided.strides[rank - from_end] : 0; };
   Transfer transfer;
   transfer.slot = at.slot;
   transfer.map = index;
-  transfer.image = {shape->height, shape->width, shape->channels, at.view.offset,
+  transfer.image = {shape->height, shape->width, shape->channels, strided.offset,
                     stride_of(3),  stride_of(2), stride_of(1)};
   if (!plain) transfer.patch = patch;
   layer->transfers.push_back(transfer);
-  packed_.push_back({value, patch, index});
+  packed_.push_back({value, patch, order, index});
   return MapView{index, 0, 0, 1, 1, height, width, channels};
 }
 
@@ -363,9 +384,8 @@ StatusOr<bool> Lowering::EmitView(const Node& node) {
   const Value* from = node.operand(0);
   const Value* to = node.result();
   if (from == nullptr || to == nullptr || node.num_results() != 1 || from->is_constant()) return false;
-  // Codes must mean the same before and after.
-  if (from->quantisation().has_value() != to->quantisation().has_value()) return false;
-  if (from->quantisation().has_value()) {
+  // Codes must mean the same before and after; what is not rounded again may be a view of anything.
+  if (to->quantisation().has_value()) {
     const auto before = CodesOf(*from), after = CodesOf(*to);
     if (!before.ok() || !after.ok() || *before != *after) return false;
   }

@@ -182,10 +182,11 @@ StatusOr<Layer> Lowering::EmitElementwise(const Group& group) {
   Layer layer = NewLayer(group, "alu", std::string(node.info().text) + group.text);
   VectorLayer vector;
   std::vector<Codes> inputs;
+  const Order order = OrderOf(node);
   for (const Term& term : formula->terms) {
     const Value* operand = node.operand(term.input);
     if (operand->shape() != group.result->shape()) return ToHost("operands of different shapes");
-    KILN_ASSIGN_OR_RETURN(const MapView view, OnMachine(operand, &layer));
+    KILN_ASSIGN_OR_RETURN(const MapView view, OnMachine(operand, &layer, order));
     if (view.x_step != 1) return ToHost("columns of an image that are left out");
     const MapView& first = vector.inputs.empty() ? view : vector.inputs[0];
     if (view.height != first.height || view.width != first.width) return ToHost("operands in different layouts");
@@ -213,7 +214,11 @@ StatusOr<Layer> Lowering::EmitElementwise(const Group& group) {
   } else {
     AppendSum(*formula, inputs, result, &vector.steps);
   }
-  locations_[group.result] = {-1, vector.output, DenseView(group.result->shape())};
+  StridedView standing = DenseView(group.result->shape());
+  if (order == Order::kChannelsSecond) {
+    standing.strides = {0, 1, image.width * image.channels, image.channels};
+  }
+  locations_[group.result] = {-1, vector.output, std::move(standing)};
   layer.vector = std::move(vector);
   return layer;
 }

@@ -88,10 +88,16 @@ class Lowering {
   int NewMap(const std::string& name, int64_t height, int64_t width, int64_t channels);
   // The map of a result: codes where the value is annotated, sums otherwise.
   StatusOr<int> ResultMap(const Value* value, int64_t height, int64_t width, int64_t channels);
-  // A value as the machine reads it; what must be written for that goes to `layer`.
-  StatusOr<MapView> OnMachine(const Value* value, Layer* layer);
+  // A value as the machine reads it; what must be written for that goes to `layer`. Channels are its last axis, or
+  // those of Order::kChannelsSecond are.
+  enum class Order { kChannelsLast, kChannelsSecond };
+  StatusOr<MapView> OnMachine(const Value* value, Layer* layer, Order order = Order::kChannelsLast);
   // The same, as windows side by side: only of what the host writes.
-  StatusOr<MapView> AsPatches(const Value* value, const Patch& patch, int64_t height, int64_t width, Layer* layer);
+  StatusOr<MapView> AsPatches(const Value* value, const Patch& patch, int64_t height, int64_t width, Layer* layer,
+                              Order order = Order::kChannelsLast);
+  StridedView ViewOf(const Value* value, Order order) const;
+  // The order in which all operands are images, as far as where they stand says so.
+  Order OrderOf(const Node& node) const;
   bool IsOnHost(const Value* value) const { return locations_.at(value).map < 0; }
   HostView OnHost(const Value* value, std::vector<Transfer>* transfers);
   // What readers need of the border.
@@ -109,6 +115,7 @@ class Lowering {
   struct Packed {
     const Value* value;
     Patch patch;
+    Order order;
     int map;
   };
   std::vector<Packed> packed_;  // maps of what the host writes
