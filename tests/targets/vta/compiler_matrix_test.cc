@@ -1,0 +1,257 @@
+// Linear layers against a model of their own: integer sums in plain loops, then the formula of docs/vta.md.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "fmt/format.h"
+#include "kiln/execute/codes.h"
+#include "kiln/ir/shape_inference.h"
+#include "kiln/ir/window.h"
+#include "kiln/support/random.h"
+#include "tests/targets/vta/compiled.h"
+
+namespace kiln::vta {
+namespace {
+
+struct LayerCase {
+  int64_t in = 3, out = 8, height = 8, width = 8, kernel = 3, stride = 1, dilation = 1, pad = 1, groups = 1;
+  bool relu = false, residual = false, wide = false, powers_of_two = false;
+
+  std::string Describe() const {
+    return fmt::format("{}->{} {}x{} kernel {} stride {} dilation {} pad {} groups {}{}{}{}{}", in, out, height, width,
+                       kernel, stride, dilation, pad, groups, relu ? " relu" : "", residual ? " residual" : "",
+                       wide ? " wide" : "", powers_of_two ? " powers of two" : "");
+  }
+};
+
+// Draws what has an output.
+LayerCase RandomCase(Random& random) {
+  for (;;) {
+    LayerCase c;
+    c.in = 1 + static_cast<int64_t>(random.Below(40));
+    c.out = 1 + static_cast<int64_t>(random.Below(50));
+    c.height = 1 + static_cast<int64_t>(random.Below(14));
+    c.width = 1 + static_cast<int64_t>(random.Below(40));
+    c.kernel = 1 + static_cast<int64_t>(random.Below(4));
+    c.stride = 1 + static_cast<int64_t>(random.Below(3));
+    c.dilation = 1 + static_cast<int64_t>(random.Below(2));
+    c.pad = static_cast<int64_t>(random.Below(3));
+    if (random.Below(4) == 0) {
+      c.groups = 1 + static_cast<int64_t>(random.Below(5));
+      c.in *= c.groups;
+      c.out *= c.groups;
+    } else if (random.Below(6) == 0) {
+      c.groups = c.in = c.out = c.in;
+    }
+    c.relu = random.Below(2) == 0;
+    c.wide = random.Below(4) == 0;
+    c.residual = !c.wide && random.Below(3) == 0;
+    c.powers_of_two = random.Below(4) == 0;
+    const int64_t extent = (c.kernel - 1) * c.dilation + 1;
+    if (extent <= c.height + 2 * c.pad && extent <= c.width + 2 * c.pad && c.pad < extent) return c;
+  }
+}
+
+Tensor RandomConstant(Random& random, Shape shape, double bound) {
+  Tensor t(ElementType::kFloat32, std::move(shape));
+  for (float& v : t.data<float>()) v = static_cast<float>(random.Uniform(-bound, bound));
+  return t;
+}
+
+Graph GraphOf(const LayerCase& c, Random& random) {
+  Graph graph("layer");
+  Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, c.height, c.width, c.in}});
+  Value* w = graph.AddConstant("w", RandomConstant(random, {c.out, c.in / c.groups, c.kernel, c.kernel}, 0.4));
+  Value* b = graph.AddConstant("b", RandomConstant(random, {c.out}, 1.5));
+  Attributes a;
+  a.Set("kernel_shape", std::vector<int64_t>{c.kernel, c.kernel});
+  a.Set("strides", std::vector<int64_t>{c.stride, c.stride});
+  a.Set("dilations", std::vector<int64_t>{c.dilation, c.dilation});
+  a.Set("group", c.groups);
+  a.Set("layout", std::string("nhwc"));
+  a.Set("pads", std::vector<int64_t>{c.pad, c.pad, c.pad, c.pad});
+  Value* y = graph.AddNode(Op::kConv, "conv", {x, w, b}, {"conv_y"}, a)->result();
+  EXPECT_EQ(InferShapes(graph), OkStatus());
+  if (c.residual) {
+    Value* r = graph.AddInput("r", {ElementType::kFloat32, y->shape()});
+    y = graph.AddNode(Op::kAdd, "add", {y, r}, {"add_y"})->result();
+  }
+  if (c.relu) y = graph.AddNode(Op::kRelu, "relu", {y}, {"relu_y"})->result();
+  graph.MarkOutput(y);
+  EXPECT_EQ(InferShapes(graph), OkStatus());
+  return graph;
+}
+
+const Node* FindNode(const Graph& graph, Op op) {
+  for (const auto& node : graph.nodes()) {
+    if (node->op() == op) return node.get();
+  }
+  return nullptr;
+}
+
+double ScaleOf(const Value& value, int64_t channel = 0) {
+  const auto& scales = value.quantisation()->scales;
+  return scales[scales.size() == 1 ? 0 : static_cast<size_t>(channel)];
+}
+int64_t ZeroOf(const Value& value) { return value.quantisation()->zero_points[0]; }
+
+// The layer as docs/vta.md has it, on one image.
+class Model {
+ public:
+  Model(const Graph& graph, const LayerCase& c) : graph_(graph), case_(c), conv_(*FindNode(graph, Op::kConv)) {
+    output_ = graph.outputs()[0];
+    weights_ = QuantiseTensor(conv_.operand(1)->constant(), *conv_.operand(1)->quantisation());
+    factors_ = Factors();
+  }
+
+  // x, r and the result: codes, [height][width][channels].
+  std::vector<int64_t> Run(const std::vector<int64_t>& x, const std::vector<int64_t>& r) const {
+    const ConvGeometry g = *ResolveConv(conv_);
+    const int64_t height = g.axes[0].output, width = g.axes[1].output;
+    std::vector<int64_t> out;
+    for (int64_t y = 0; y < height; ++y) {
+      for (int64_t xx = 0; xx < width; ++xx) {
+        for (int64_t o = 0; o < case_.out; ++o) {
+          const int64_t sum = Sum(x, o, y, xx);
+          out.push_back(case_.wide ? Wide(sum, o) : Narrow(sum, o, r.empty() ? 0 : r[out.size()]));
+        }
+      }
+    }
+    return out;
+  }
+
+ private:
+  const Value& input() const { return *conv_.operand(0); }
+
+  int64_t Weight(int64_t o, int64_t c, int64_t ky, int64_t kx) const {
+    return weights_.IntAt(((o * (case_.in / case_.groups) + c) * case_.kernel + ky) * case_.kernel + kx);
+  }
+  int64_t WeightSum(int64_t o) const {
+    int64_t sum = 0;
+    const int64_t each = case_.in / case_.groups * case_.kernel * case_.kernel;
+    for (int64_t i = 0; i < each; ++i) sum += weights_.IntAt(o * each + i);
+    return sum;
+  }
+
+  int64_t Sum(const std::vector<int64_t>& x, int64_t o, int64_t oy, int64_t ox) const {
+    const int64_t group = o / (case_.out / case_.groups), channels = case_.in / case_.groups;
+    int64_t sum = 0;
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t ky = 0; ky < case_.kernel; ++ky) {
+        for (int64_t kx = 0; kx < case_.kernel; ++kx) {
+          const int64_t y = oy * case_.stride - case_.pad + ky * case_.dilation;
+          const int64_t xx = ox * case_.stride - case_.pad + kx * case_.dilation;
+          const bool inside = y >= 0 && y < case_.height && xx >= 0 && xx < case_.width;
+          const int64_t at = (y * case_.width + xx) * case_.in + group * channels + c;
+          sum += Weight(o, c, ky, kx) * (inside ? x[static_cast<size_t>(at)] : ZeroOf(input()));
+        }
+      }
+    }
+    return sum;
+  }
+
+  std::vector<double> Factors() const {
+    std::vector<double> factors;
+    const double out_scale = case_.wide ? 1 : ScaleOf(*output_);
+    for (int64_t o = 0; o < case_.out; ++o) {
+      factors.push_back(ScaleOf(input()) / out_scale * ScaleOf(*conv_.operand(1), o));
+    }
+    return factors;
+  }
+
+  double Bias(int64_t o) const { return conv_.operand(2)->constant().ValueAt(o); }
+
+  int64_t Wide(int64_t sum, int64_t o) const {
+    const double unit = factors_[static_cast<size_t>(o)];
+    const int64_t bias = std::llround(Bias(o) / unit - static_cast<double>(ZeroOf(input()) * WeightSum(o)));
+    return std::max<int64_t>(sum + bias, case_.relu ? 0 : INT32_MIN);
+  }
+
+  int64_t Narrow(int64_t sum, int64_t o, int64_t residual) const {
+    const double factor = factors_[static_cast<size_t>(o)], out_scale = ScaleOf(*output_);
+    const int64_t zero = ZeroOf(*output_);
+    double offset =
+        Bias(o) / out_scale - factor * static_cast<double>(ZeroOf(input()) * WeightSum(o)) + static_cast<double>(zero);
+    const int64_t least_code = output_->quantisation()->type.symmetric ? -127 : -128;
+    const int64_t low = case_.relu ? std::max(least_code, zero) : least_code, high = 127;
+    const bool shared = std::all_of(factors_.begin(), factors_.end(), [&](double f) { return f == factors_[0]; });
+    int exponent = 0;
+    if (!case_.residual && shared && std::frexp(factor, &exponent) == 0.5 && exponent <= 1) {
+      const int shift = 1 - exponent;
+      const int64_t bias = std::llround((offset + 0.5) * std::exp2(shift));
+      return std::clamp((sum + bias) >> shift, low, high);
+    }
+    double from = static_cast<double>(low), to = static_cast<double>(high) + 1, other = 0;
+    int shift = 24;
+    if (case_.residual) {
+      const Value& r = *Residual();
+      other = ScaleOf(r) / out_scale;
+      offset += -other * static_cast<double>(ZeroOf(r));
+      to = 128 * (1 + other) + 2;
+      from = -to;
+      shift = std::min(24, 29 - static_cast<int>(std::ceil(std::log2(to))));
+    }
+    const double scale = std::exp2(shift);
+    const double multiplier = std::max(1.0, std::round(factor * scale));
+    const double bias = std::round((offset + 0.5) * scale / multiplier);
+    const double least = std::ceil(std::ceil(from * scale) / multiplier);
+    const double most = std::floor((std::floor(to * scale) - 1) / multiplier);
+    const auto held = static_cast<int64_t>(std::min(std::max(static_cast<double>(sum) + bias, least), most));
+    int64_t product = held * static_cast<int64_t>(multiplier);
+    if (!case_.residual) return product >> shift;
+    product += residual * std::llround(other * scale);
+    return std::clamp(product >> shift, low, high);
+  }
+
+  const Value* Residual() const {
+    const Node* add = FindNode(graph_, Op::kAdd);
+    return add->operand(add->operand(0) == conv_.result() ? 1 : 0);
+  }
+
+  const Graph& graph_;
+  const LayerCase case_;
+  const Node& conv_;
+  const Value* output_;
+  Tensor weights_;
+  std::vector<double> factors_;
+};
+
+std::vector<int64_t> CodesOfImage(const Graph& graph, size_t input, const Batch& batch) {
+  const Value& value = *graph.inputs()[input];
+  const Tensor codes = QuantiseTensor(batch.inputs[input], *value.quantisation());
+  return codes.ToInts();
+}
+
+TEST(CompilerMatrix, IsItsFormulaBitForBit) {
+  Random random(5);
+  for (int i = 0; i < 120; ++i) {
+    const LayerCase c = RandomCase(random);
+    SCOPED_TRACE(fmt::format("case {}: {}", i, c.Describe()));
+    const Graph graph = GraphOf(c, random);
+    const Batch image = RandomImages(graph, 1, 100 + static_cast<uint64_t>(i));
+    Recipe recipe = Int8Recipe();
+    recipe.quantise_outputs = !c.wide;
+    if (c.powers_of_two) {
+      recipe.activations.type.scale_format = recipe.weights.type.scale_format = *FindFormat("e8m0");
+      recipe.weights.type.scheme = Scheme::kPerTensor;
+      recipe.activations.type.symmetric = true;
+    }
+    const Graph prepared = Prepare(graph.Clone(), image, recipe);
+    const int threads = static_cast<int>(random.Below(3));
+    const auto program = CompileFor(prepared, PynqConfig(), threads);
+    ASSERT_NE(program, nullptr);
+    ASSERT_EQ(FindingsOf(*program), "") << program->Print();
+    const Model model(prepared, c);
+    const std::vector<int64_t> expected = model.Run(
+        CodesOfImage(prepared, 0, image), c.residual ? CodesOfImage(prepared, 1, image) : std::vector<int64_t>());
+    ASSERT_EQ(CodesOf(*program, image).ToInts(), expected) << program->Print();
+    if (i % 8 == 0) {
+      ASSERT_EQ(CodesOf(*program, image, Level::kCycle).ToInts(), expected);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kiln::vta
