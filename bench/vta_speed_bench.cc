@@ -1,6 +1,6 @@
-// Speed of the VTA functional level on one thread, whole programs with their loads and stores: a 256x256x256 matrix
-// multiply and a 3x3 convolution of 64 channels at 56x56, in the original's default configuration; beside what the
-// processor can do at most in int16 multiply-adds, measured in the same run.
+// Speed of the VTA functional level and of its cycle level on one thread, whole programs with their loads and stores: a
+// 256x256x256 matrix multiply and a 3x3 convolution of 64 channels at 56x56, in the original's default configuration;
+// beside what the processor can do at most in int16 multiply-adds, measured in the same run.
 //
 //   build/bench/vta_speed_bench [seconds a figure]
 //   KILN_CPU=avx2 build/bench/vta_speed_bench
@@ -15,6 +15,7 @@
 #include "bench/peak.h"
 #include "kiln/support/check.h"
 #include "kiln/support/random.h"
+#include "kiln/targets/vta/cycle.h"
 #include "kiln/targets/vta/functional.h"
 
 namespace kiln::vta {
@@ -237,14 +238,32 @@ void Print(const char* name, const Program& program, const Config& config, doubl
   fmt::print("\n");
 }
 
+void PrintCycles(const char* name, const Program& program, const Config& config, double seconds) {
+  DeviceMemory memory(DeviceMemory::kPageBytes, program.memory);
+  CycleMachine machine(config);
+  const RunTime time = machine.Launch(memory, program.address, program.instructions).time;
+  const double rate = GigaPerSecond(static_cast<double>(time.cycles), seconds, [&] {
+    const auto result = machine.Launch(memory, program.address, program.instructions);
+    KILN_CHECK(!result.fault.has_value());
+  });
+  fmt::print("{:<34} {:>7.1f} million cycles/s ({} cycles, GEMM steps in {:.0f} %), {:.1f} GMAC/s\n", name, 1000 * rate,
+             time.cycles,
+             100 * static_cast<double>(time.counters[Counter::kGemmSteps]) / static_cast<double>(time.cycles),
+             rate * program.macs / static_cast<double>(time.cycles));
+}
+
 int Main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 2;
   const Config config = *ParseOriginalConfig("{}", "default");
   const bench::Peak peak = bench::Int16Peak(GetCpuLevel());
   const double most = peak.run == nullptr ? 0 : GigaPerSecond(peak.macs, seconds, peak.run);
   fmt::print("one thread, {}; the processor's int16 multiply-adds: {:.1f} GMAC/s\n", NameOf(GetCpuLevel()), most);
-  Print("matrix multiply 256x256x256", MatrixMultiply(config), config, seconds, most);
-  Print("convolution 3x3, 64 at 56x56", Convolution(config), config, seconds, most);
+  const Program multiply = MatrixMultiply(config), convolution = Convolution(config);
+  Print("matrix multiply 256x256x256", multiply, config, seconds, most);
+  Print("convolution 3x3, 64 at 56x56", convolution, config, seconds, most);
+  fmt::print("cycle level\n");
+  PrintCycles("matrix multiply 256x256x256", multiply, config, seconds);
+  PrintCycles("convolution 3x3, 64 at 56x56", convolution, config, seconds);
   return 0;
 }
 

@@ -160,6 +160,7 @@ void CycleData::Compute(const Instruction& in) {
                          .block_in = static_cast<size_t>(config_.block_in),
                          .block_out = static_cast<size_t>(config_.block_out),
                          .accumulator_bits = config_.accumulator_bits,
+                         .narrow = config_.input_bits + config_.weight_bits <= 16,
                          .inputs = inputs_.data(),
                          .weights = weights_.data(),
                          .accumulators = accumulators_.data()});

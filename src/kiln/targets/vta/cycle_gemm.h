@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "kiln/support/cpu.h"
@@ -15,6 +16,7 @@ namespace kiln::vta {
 struct CycleGemm {
   size_t batch = 1, block_in = 16, block_out = 16;
   int accumulator_bits = 32;
+  bool narrow = false;               // products fit 16 bits
   const int16_t* inputs = nullptr;   // [element][batch][block_in]
   const int16_t* weights = nullptr;  // [element][block_in][block_out]
   int32_t* accumulators = nullptr;   // [element][batch][block_out]
@@ -24,11 +26,44 @@ struct CycleGemm {
 void RunCycleGemm(const Instruction& instruction, std::span<const Uop> uops, const CycleGemm& gemm);
 void RunCycleGemmAvx2(const Instruction& instruction, std::span<const Uop> uops, const CycleGemm& gemm);
 
-// The loops, for kIn x kOut blocks or, where these are 0, for those that `gemm` says. kLevel only keeps apart what
-// files compile for different processors.
-template <CpuLevel kLevel, size_t kIn, size_t kOut>
+// One row of inputs by one element of weights, added to a row of sums.
+template <CpuLevel kLevel>
+inline void AddRow(const int16_t* inputs, const int16_t* weights, size_t block_in, size_t block_out, int32_t* sums) {
+  for (size_t k = 0; k < block_in; ++k) {
+    for (size_t o = 0; o < block_out; ++o) {
+      const int32_t product = int32_t{inputs[k]} * weights[k * block_out + o];
+      sums[o] = static_cast<int32_t>(static_cast<uint32_t>(sums[o]) + static_cast<uint32_t>(product));
+    }
+  }
+}
+
+// The same for blocks of 16 x 16, with the sums in vectors that stay in registers: left to itself the compiler takes k
+// for the vectors' direction. kNarrow: 16 bits hold every product.
+template <CpuLevel kLevel, bool kNarrow>
+inline void AddRowOfSixteen(const int16_t* inputs, const int16_t* weights, int32_t* sums) {
+  using Operands = int16_t __attribute__((vector_size(32)));
+  using Products = int32_t __attribute__((vector_size(64)));
+  using Sums = uint32_t __attribute__((vector_size(64)));
+  Sums row;
+  std::memcpy(&row, sums, sizeof(row));
+  for (size_t k = 0; k < 16; ++k) {
+    Operands column;
+    std::memcpy(&column, weights + 16 * k, sizeof(column));
+    Products products;
+    if constexpr (kNarrow) {
+      products = __builtin_convertvector(column * inputs[k], Products);
+    } else {
+      products = __builtin_convertvector(column, Products) * int32_t{inputs[k]};
+    }
+    row += __builtin_convertvector(products, Sums);
+  }
+  std::memcpy(sums, &row, sizeof(row));
+}
+
+// The loops. kLevel only keeps apart what files compile for different processors.
+template <CpuLevel kLevel, bool kSixteen, bool kNarrow>
 void RunGemmSteps(const Instruction& in, std::span<const Uop> uops, const CycleGemm& gemm) {
-  const size_t block_in = kIn != 0 ? kIn : gemm.block_in, block_out = kOut != 0 ? kOut : gemm.block_out;
+  const size_t block_in = kSixteen ? 16 : gemm.block_in, block_out = kSixteen ? 16 : gemm.block_out;
   for (size_t outer = 0; outer < in.outer; ++outer) {
     for (size_t inner = 0; inner < in.inner; ++inner) {
       for (const Uop& uop : uops) {
@@ -39,11 +74,10 @@ void RunGemmSteps(const Instruction& in, std::span<const Uop> uops, const CycleG
         for (size_t b = 0; b < gemm.batch; ++b) {
           const int16_t* inputs = gemm.inputs + (src * gemm.batch + b) * block_in;
           int32_t* sums = gemm.accumulators + (dst * gemm.batch + b) * block_out;
-          for (size_t k = 0; k < block_in; ++k) {
-            for (size_t o = 0; o < block_out; ++o) {
-              const int32_t product = int32_t{inputs[k]} * weights[k * block_out + o];
-              sums[o] = static_cast<int32_t>(static_cast<uint32_t>(sums[o]) + static_cast<uint32_t>(product));
-            }
+          if constexpr (kSixteen) {
+            AddRowOfSixteen<kLevel, kNarrow>(inputs, weights, sums);
+          } else {
+            AddRow<kLevel>(inputs, weights, block_in, block_out, sums);
           }
           if (gemm.accumulator_bits == 32) continue;
           for (size_t o = 0; o < block_out; ++o) sums[o] = Wrap(sums[o], gemm.accumulator_bits);
@@ -55,8 +89,10 @@ void RunGemmSteps(const Instruction& in, std::span<const Uop> uops, const CycleG
 
 template <CpuLevel kLevel>
 void ChooseGemmSteps(const Instruction& in, std::span<const Uop> uops, const CycleGemm& gemm) {
-  if (gemm.block_in == 16 && gemm.block_out == 16) return RunGemmSteps<kLevel, 16, 16>(in, uops, gemm);
-  RunGemmSteps<kLevel, 0, 0>(in, uops, gemm);
+  const bool sixteen = gemm.block_in == 16 && gemm.block_out == 16;
+  if (sixteen && gemm.narrow) return RunGemmSteps<kLevel, true, true>(in, uops, gemm);
+  if (sixteen) return RunGemmSteps<kLevel, true, false>(in, uops, gemm);
+  RunGemmSteps<kLevel, false, false>(in, uops, gemm);
 }
 
 }  // namespace kiln::vta
