@@ -32,7 +32,7 @@ Config RandomConfig(Random& random) {
     c.accumulator_buffer_bytes = int64_t{1} << random.Between(4, 17);
     c.memory_port_bytes = 1 << random.Between(3, 7);
     c.memory_latency = static_cast<int>(random.Between(3, 40));
-    c.instruction_queue_depth = static_cast<int>(random.Between(64, 512));
+    c.instruction_queue_depth = static_cast<int>(random.Below(2) == 0 ? random.Between(2, 8) : random.Between(64, 512));
     c.accumulator_banks = 1 << random.Between(0, 4);
     if (ParseConfig(PrintConfig(c), "random").ok()) return c;
   }
@@ -93,6 +93,11 @@ bool Conflict(const std::vector<Touch>& a, const std::vector<Touch>& b) {
     }
   }
   return false;
+}
+
+// From the first that a load or store reaches in memory to its last.
+uint64_t ElementsInMemory(const Instruction& in) {
+  return in.y_size == 0 ? 0 : uint64_t{in.y_size - 1} * in.x_stride + in.x_size;
 }
 
 class Generator {
@@ -158,7 +163,7 @@ class Generator {
     in.memory = memory;
     const uint64_t elements = static_cast<uint64_t>(ElementsOf(memory, config_));
     in.x_size = static_cast<uint32_t>(random_.Between(1, 6));
-    in.y_size = static_cast<uint32_t>(random_.Between(1, 3));
+    in.y_size = static_cast<uint32_t>(random_.Below(16) == 0 ? 0 : random_.Between(1, 3));  // 0: at most padding
     in.x_stride = static_cast<uint32_t>(random_.Between(0, 9));
     if (random_.Below(2) == 0) {
       in.x_pad_before = static_cast<uint32_t>(random_.Below(3));
@@ -218,7 +223,7 @@ class Generator {
     in.uop_begin = static_cast<uint32_t>(random_.Below(uops_.size()));
     in.uop_end = static_cast<uint32_t>(
         std::min<uint64_t>(uops_.size(), in.uop_begin + static_cast<uint64_t>(random_.Between(1, 6))));
-    in.outer = static_cast<uint32_t>(random_.Between(1, 4));
+    in.outer = static_cast<uint32_t>(random_.Below(24) == 0 ? 0 : random_.Between(1, 4));  // 0: no steps
     in.inner = static_cast<uint32_t>(random_.Between(1, 4));
     in.dst_outer = factor(config_.accumulator_index_bits());
     in.dst_inner = factor(config_.accumulator_index_bits());
@@ -258,7 +263,7 @@ class Generator {
   // Chooses dram_base so that all rows lie in [first, first + bytes) of the memory; false where they do not fit.
   bool PlaceInMemory(uint64_t first, uint64_t bytes, Instruction* in) {
     const auto element = static_cast<uint64_t>(ElementBytes(in->memory, config_));
-    const uint64_t elements = uint64_t{in->y_size - 1} * in->x_stride + in->x_size;
+    const uint64_t elements = ElementsInMemory(*in);
     const uint64_t begin = (RandomProgram::kBase + first + element - 1) / element;
     const uint64_t end = (RandomProgram::kBase + first + bytes) / element;
     if (begin + elements > end) return false;
@@ -267,7 +272,7 @@ class Generator {
   }
   Touch TouchOfMemory(const Instruction& in, bool writes) const {
     const auto element = static_cast<uint64_t>(ElementBytes(in.memory, config_));
-    const uint64_t elements = uint64_t{in.y_size - 1} * in.x_stride + in.x_size;
+    const uint64_t elements = ElementsInMemory(in);
     return {Memory::kUop, in.dram_base * element, (in.dram_base + elements) * element, writes};
   }
 
