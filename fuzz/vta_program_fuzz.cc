@@ -1,10 +1,11 @@
 // Any bytes as a VTA program in a small memory: it runs to its end or is stopped, the same in every order of the
-// stages, and every word has a text that gives it back.
+// stages and at the cycle level, and every word has a text that gives it back.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "kiln/support/check.h"
+#include "kiln/targets/vta/cycle.h"
 #include "kiln/targets/vta/lint.h"
 
 namespace {
@@ -62,5 +63,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const bool order_free =
       first < 0 || first == static_cast<int>(FaultKind::kNoFinish) || first == static_cast<int>(FaultKind::kDeadlock);
   for (uint64_t order = 1; order < 8 && !races && order_free; ++order) KILN_CHECK(fault_of(order) == first);
+  DeviceMemory memory(vector.base, vector.before);
+  const auto fault = CycleMachine(config).Launch(memory, kBase, count).fault;
+  KILN_CHECK(races || !order_free || (fault.has_value() ? static_cast<int>(fault->kind) : -1) == first);
   return 0;
 }

@@ -3,59 +3,89 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "kiln/targets/vta/device.h"
+#include "tests/targets/vta/agreement.h"
 #include "tests/targets/vta/random_program.h"
 
 namespace kiln::vta {
 namespace {
 
-struct Behind {  // what is left of a program
-  std::vector<uint8_t> memory;
-  RunTime time;
-  Profile profile;
-};
-
-Behind RunCycle(const Config& config, const RandomProgram& program, bool skips) {
-  DeviceMemory memory(RandomProgram::kBase, program.memory);
-  CycleMachine machine(config);
-  machine.set_skips(skips);
-  const auto result = machine.Launch(memory, program.address, program.instructions.size());
-  EXPECT_FALSE(result.fault.has_value()) << result.fault->instruction << ": " << result.fault->message;
-  return {{memory.bytes().begin(), memory.bytes().end()}, result.time, machine.profile()};
-}
-
-Behind RunFunctional(const Config& config, const RandomProgram& program) {
-  DeviceMemory memory(RandomProgram::kBase, program.memory);
-  FunctionalMachine machine(config);
-  const auto fault = machine.Launch(memory, program.address, program.instructions.size());
-  EXPECT_FALSE(fault.has_value()) << fault->instruction << ": " << fault->message;
-  return {{memory.bytes().begin(), memory.bytes().end()}, {}, machine.profile()};
-}
-
 TEST(VtaCycle, RandomProgramsHaveTheBitsOfTheFunctionalLevel) {
-  for (uint64_t seed = 0; seed < 600; ++seed) {
+  LaunchTotals totals;
+  for (uint64_t seed = 0; seed < 800; ++seed) {
     Random random(5000 + seed);
     const Config config = RandomConfig(random);
     const RandomProgram program = MakeRandomProgram(random, config, 40);
-    const Behind functional = RunFunctional(config, program), cycle = RunCycle(config, program, true);
-    ASSERT_EQ(cycle.memory, functional.memory) << "seed " << seed << '\n' << program.Text(config);
-    ASSERT_EQ(cycle.profile, functional.profile) << "seed " << seed << '\n' << program.Text(config);
+    const auto difference = FindDisagreement(config, program, &totals);
+    ASSERT_FALSE(difference.has_value()) << *difference << "\nseed " << seed << '\n' << program.Text(config);
   }
+  EXPECT_GT(totals.faults, 0u);
+  EXPECT_GT(totals.launches, 800u);
 }
 
-TEST(VtaCycle, SkippedCyclesAreLikeThoseThatAreNot) {
-  for (uint64_t seed = 0; seed < 200; ++seed) {
-    Random random(6000 + seed);
-    const Config config = RandomConfig(random);
-    const RandomProgram program = MakeRandomProgram(random, config, 60);
-    const Behind fast = RunCycle(config, program, true), slow = RunCycle(config, program, false);
-    ASSERT_EQ(fast.time.cycles, slow.time.cycles) << "seed " << seed << '\n' << program.Text(config);
-    for (size_t i = 0; i < kCounters; ++i) {
-      ASSERT_EQ(fast.time.counters.values()[i], slow.time.counters.values()[i])
-          << CounterTable()[i].unit << ' ' << CounterTable()[i].name << ", seed " << seed << '\n'
-          << program.Text(config);
-    }
-    ASSERT_EQ(fast.memory, slow.memory);
+// A device in this process with a program in its memory.
+class VtaCycleDevice : public testing::Test {
+ protected:
+  void SetUp() override { address_ = *device_->Allocate(DeviceMemory::kPageBytes); }
+  Status Run(std::string_view text, uint64_t most_cycles = 0) {
+    const auto program = Assemble(text, "program", Encoding(device_->config()));
+    EXPECT_TRUE(program.ok()) << program.status();
+    EXPECT_TRUE(device_->Write(address_, *program).ok());
+    return device_->Run(address_, program->size() / kInstructionBytes, most_cycles);
+  }
+
+  const std::unique_ptr<Device> device_ = *MakeDevice("cycle", *ParseOriginalConfig("{}", "default"));
+  uint64_t address_ = 0;
+};
+
+TEST_F(VtaCycleDevice, TellsItsLastRun) {
+  EXPECT_EQ(device_->last_run(), std::nullopt);
+  ASSERT_TRUE(Run("---- FINISH").ok());
+  ASSERT_TRUE(device_->last_run().has_value());
+  EXPECT_EQ(device_->last_run()->cycles, 37);
+  EXPECT_FALSE(Run("p--- FINISH").ok());
+  EXPECT_EQ(device_->last_run(), std::nullopt);
+  // Each run is counted by itself.
+  ASSERT_TRUE(Run("---- FINISH").ok());
+  ASSERT_TRUE(Run("---- NOP stage=compute\n---- FINISH").ok());
+  EXPECT_EQ(device_->last_run()->cycles, 39);
+  EXPECT_EQ(device_->last_run()->counters[Counter::kComputeInstructions], 2);
+  EXPECT_EQ((*MakeDevice("functional", device_->config()))->last_run(), std::nullopt);
+}
+
+TEST_F(VtaCycleDevice, EndsInBoundedTime) {
+  // A loop of 2^28 steps is not gone through.
+  const std::string endless = "---- GEMM uop[0,1) loop 16383x16383 dst(0,0) src(0,0) wgt(0,0)\n---- FINISH";
+  const Status stopped = Run(endless, 1000000);
+  EXPECT_EQ(stopped.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(MessageOf(stopped), testing::HasSubstr("too_long: instruction 0, '---- GEMM"));
+  EXPECT_EQ(Run("---- FINISH", 36).code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(Run("---- FINISH", 37).ok());
+  const Status waiting = Run("p--- NOP stage=compute\n---- FINISH");
+  EXPECT_THAT(MessageOf(waiting), testing::HasSubstr("deadlock: instruction 0, 'p--- NOP stage=compute'"));
+}
+
+// What fits no queue waits for ever, where the functional level has room.
+TEST(VtaCycle, QueuesThatAreTooShort) {
+  Config config = *ParseOriginalConfig("{}", "default");
+  const std::string text =
+      "-n-- NOP stage=load\n---- NOP stage=load\n---- NOP stage=load\n---- NOP stage=load\n"
+      "--P- NOP stage=compute\n---N NOP stage=load\np--- FINISH";
+  std::vector<uint8_t> image = *Assemble(text, "program", Encoding(config));
+  const size_t count = image.size() / kInstructionBytes;
+  image.resize(DeviceMemory::kPageBytes);
+  DeviceMemory memory(RandomProgram::kBase, image);
+  for (const int depth : {2, 3, 4}) {
+    config.instruction_queue_depth = depth;
+    const auto fault = CycleMachine(config).Launch(memory, RandomProgram::kBase, count).fault;
+    ASSERT_EQ(fault.has_value(), depth < 4) << depth;
+    if (!fault.has_value()) continue;
+    EXPECT_EQ(fault->kind, FaultKind::kDeadlock);
+    EXPECT_EQ(fault->instruction, 0u);
   }
 }
 

@@ -131,6 +131,7 @@ TEST_F(VtaFaults, EveryKind) {
   EXPECT_EQ(FaultOf("-n-- NOP stage=load\n-n-- FINISH"), "deadlock @0");
   EXPECT_EQ(FaultOf("---- NOP stage=compute"), "no_finish @0");
   EXPECT_EQ(FaultOf("---- FINISH\n---- NOP stage=compute"), "no_finish @1");
+  EXPECT_EQ(FaultOf("---- FINISH\n---- FINISH"), "no_finish @1");          // the first ends the launch
   EXPECT_EQ(FaultOf("---- NOP stage=load\n---- FINISH"), "no_finish @1");  // nothing says that load was done
   EXPECT_EQ(FaultOf("---N NOP stage=load\np--- FINISH"), "");
 }
@@ -142,6 +143,11 @@ TEST_F(VtaFaults, StreamsOutsideTheMemory) {
   EXPECT_EQ(machine.Launch(memory, kBase, 257)->kind, FaultKind::kDramRange);
   EXPECT_EQ(machine.Launch(memory, kBase, SIZE_MAX)->kind, FaultKind::kDramRange);
   EXPECT_EQ(machine.Launch(memory, kBase, 0)->kind, FaultKind::kNoFinish);
+  CycleMachine cycle(config_);
+  EXPECT_EQ(cycle.Launch(memory, 0, 1).fault->kind, FaultKind::kDramRange);
+  EXPECT_EQ(cycle.Launch(memory, kBase, 257).fault->kind, FaultKind::kDramRange);
+  EXPECT_EQ(cycle.Launch(memory, kBase, SIZE_MAX).fault->kind, FaultKind::kDramRange);
+  EXPECT_EQ(cycle.Launch(memory, kBase, 0).fault->kind, FaultKind::kNoFinish);
 }
 
 // Tokens that one launch leaves are there for the next, once.
@@ -157,6 +163,10 @@ TEST_F(VtaFaults, TokensStay) {
   EXPECT_FALSE(machine.Launch(memory, kBase, 2).has_value());
   EXPECT_FALSE(machine.Launch(memory, kBase + 32, 2).has_value());
   EXPECT_EQ(machine.Launch(memory, kBase + 64, 2)->kind, FaultKind::kDeadlock);
+  CycleMachine cycle(config_);
+  EXPECT_FALSE(cycle.Launch(memory, kBase, 2).fault.has_value());
+  EXPECT_FALSE(cycle.Launch(memory, kBase + 32, 2).fault.has_value());
+  EXPECT_EQ(cycle.Launch(memory, kBase + 64, 2).fault->kind, FaultKind::kDeadlock);
 }
 
 TEST(VtaMemory, PagesComeAndGo) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kiln/support/check.h"
 #include "kiln/targets/vta/isa.h"
 
 namespace kiln::vta {
@@ -48,7 +49,10 @@ class Schedule {
  public:
   explicit Schedule(size_t most) : entries_(std::bit_ceil(most)) {}
 
-  void Add(Cycle cycle, const T& what) { entries_[end_++ & (entries_.size() - 1)] = {cycle, what}; }
+  void Add(Cycle cycle, const T& what) {
+    KILN_CHECK(end_ - begin_ < entries_.size());
+    entries_[end_++ & (entries_.size() - 1)] = {cycle, what};
+  }
   Cycle next() const { return begin_ == end_ ? kNever : entries_[begin_ & (entries_.size() - 1)].cycle; }
   const T& front() const { return entries_[begin_ & (entries_.size() - 1)].what; }
   void Pop() { ++begin_; }

@@ -101,7 +101,7 @@ std::optional<Fault> FunctionalMachine::Launch(DeviceMemory& memory, uint64_t ad
   for (size_t s = 0; s < total.size(); ++s) total[s] = queues[s].size();
 
   tokens_.BeginLaunch();
-  bool finished = false;
+  bool finished = false, early = false;
   uint64_t steps_left = most_steps_;
   for (size_t done = 0; done < count; ++done) {
     std::deque<size_t>* next = nullptr;
@@ -132,9 +132,9 @@ std::optional<Fault> FunctionalMachine::Launch(DeviceMemory& memory, uint64_t ad
     if (in.opcode != Opcode::kFinish) continue;
     Progress all_others = total;
     --all_others[static_cast<size_t>(Stage::kCompute)];
-    finished = before == all_others;
+    (before == all_others ? finished : early) = true;
   }
-  if (!finished) {
+  if (!finished || early) {
     return Fault{FaultKind::kNoFinish, count == 0 ? 0 : count - 1,
                  "there is no FINISH that waits for all other instructions"};
   }

@@ -15,7 +15,7 @@ std::optional<Fault> FindTokenFault(std::span<const Instruction> program, Tokens
   --all_others[static_cast<size_t>(Stage::kCompute)];
 
   tokens.BeginLaunch();
-  bool finished = false;
+  bool finished = false, early = false;
   Progress passed{};
   for (bool moved = true; moved;) {
     moved = false;
@@ -24,7 +24,7 @@ std::optional<Fault> FindTokenFault(std::span<const Instruction> program, Tokens
         const Instruction& in = program[of_stage[s][passed[s]]];
         if (!tokens.Ready(in)) break;
         const Progress before = tokens.Pass(in);
-        if (in.opcode == Opcode::kFinish) finished = before == all_others;
+        if (in.opcode == Opcode::kFinish) (before == all_others ? finished : early) = true;
         moved = true;
       }
     }
@@ -34,7 +34,7 @@ std::optional<Fault> FindTokenFault(std::span<const Instruction> program, Tokens
     return Fault{FaultKind::kDeadlock, of_stage[s][passed[s]],
                  fmt::format("{} waits for a token that nobody gives", NameOf(static_cast<Stage>(s)))};
   }
-  if (!finished) {
+  if (!finished || early) {
     return Fault{FaultKind::kNoFinish, program.empty() ? 0 : program.size() - 1,
                  "there is no FINISH that waits for all other instructions"};
   }
