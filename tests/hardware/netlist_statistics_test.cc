@@ -103,6 +103,7 @@ TEST(NetlistStatistics, NamesOfTheSource) {
   EXPECT_EQ(SourceName("$paramod\\kiln_element\\ROWS=s32'0010"), "kiln_element");
   EXPECT_EQ(SourceName("\\kiln_element"), "kiln_element");
   EXPECT_EQ(SourceName("kiln_element"), "kiln_element");
+  EXPECT_EQ(SourceName("kiln_element$00c0ffee"), "kiln_element");
 }
 
 TEST(NetlistStatistics, ModulesThatKeepState) {

@@ -5,7 +5,10 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <regex>
 
+#include "fmt/format.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
 
@@ -245,6 +248,169 @@ endmodule
   const auto one = Synthesise(alone, options, work_.path());
   ASSERT_TRUE(one.ok()) << one.status();
   EXPECT_NEAR(products.resources.area / 3, one->design.resources.area, 0.08 * one->design.resources.area);
+}
+
+// A hierarchy of registers and logic of all kinds; `counter` stands three times, twice with the same width.
+constexpr const char* kHierarchy = R"(
+module counter #(parameter int WIDTH = 4) (input logic clock, step, output logic [WIDTH-1:0] count);
+  always_ff @(posedge clock) count <= count + WIDTH'(step);
+endmodule
+module product (input logic signed [7:0] a, b, output logic signed [15:0] c);
+  assign c = a * b;
+endmodule
+module lane (input logic clock, step, input logic signed [7:0] a, output logic signed [15:0] sum);
+  logic [7:0] place;
+  logic signed [15:0] next;
+  counter #(.WIDTH(8)) places (.clock, .step, .count(place));
+  product p (.a, .b(place), .c(next));
+  always_ff @(posedge clock) sum <= sum + next;
+endmodule
+module top (input logic clock, input logic [1:0] step, input logic [7:0] a, output logic [15:0] x, y, output logic [4:0] z);
+  lane left (.clock, .step(step[0]), .a, .sum(x)), right (.clock, .step(step[1]), .a(~a), .sum(y));
+  counter #(.WIDTH(5)) both (.clock, .step(&step), .count(z));
+endmodule
+)";
+
+// Cells of the whole design by type, modules multiplied out.
+std::map<std::string, int64_t> CellsBelow(const NetlistStatistics& statistics, const std::string& module) {
+  std::map<std::string, int64_t> sum;
+  for (const auto& [cell, count] : statistics.at(module).cells) {
+    if (!statistics.contains(cell)) {
+      sum[cell] += count;
+      continue;
+    }
+    for (const auto& [below, number] : CellsBelow(statistics, cell)) sum[below] += count * number;
+  }
+  return sum;
+}
+
+// What `counts`, the statistics of the parts in a folder, come to with the top's.
+NetlistStatistics StatisticsOf(const fs::path& parts) {
+  NetlistStatistics all;
+  for (const auto& entry : fs::directory_iterator(parts)) {
+    if (entry.path().extension() != ".json") continue;
+    const auto statistics = ParseStatistics(*ReadFile(entry.path()));
+    EXPECT_TRUE(statistics.ok()) << entry.path();
+    all.insert(statistics->begin(), statistics->end());
+  }
+  return all;
+}
+
+// One run of Yosys over the whole hierarchy finds the same cells as one for each module.
+class Whole : public Tools {
+ protected:
+  // `kept`: modules that keep their boundary, as Yosys' patterns.
+  void ExpectTheSame(const char* source, const SynthesisOptions& options, const std::string& kept, size_t parts,
+                     const std::string& mapping) {
+    const auto result = Synthesise(Design(source), options, work_.path());
+    ASSERT_TRUE(result.ok()) << result.status();
+    const NetlistStatistics of_parts = StatisticsOf(work_.path() / "parts");
+    EXPECT_EQ(of_parts.size(), parts);
+
+    const fs::path counts = work_.path() / "whole.json";
+    const std::string script =
+        fmt::format("read_rtlil {}; setattr -mod -set keep_hierarchy 1 {}; {}; clean -purge; tee -q -o {} stat -json",
+                    (work_.path() / "elaborated.il").string(), kept, mapping, counts.string());
+    const Status whole = RunProgram({"yosys", "-q", "-p", script}, work_.path() / "whole.log");
+    ASSERT_TRUE(whole.ok()) << whole;
+    const auto statistics = ParseStatistics(*ReadFile(counts));
+    ASSERT_TRUE(statistics.ok());
+    EXPECT_EQ(CellsBelow(of_parts, "top"), CellsBelow(*statistics, "top"));
+  }
+};
+
+TEST_F(Whole, StandardCells) {
+  SynthesisOptions options;
+  options.timing = false;
+  const std::string cells = (work_.path() / "cells.lib").string(), ports = (work_.path() / "ports.constr").string();
+  // The top, lanes and two kinds of counters; products are parts of lanes.
+  ExpectTheSame(
+      kHierarchy, options, "top lane *counter*", 4,
+      fmt::format("synth -flatten -noshare -top top; dfflibmap -liberty {0}; abc -liberty {0} -constr {1} -D 10000",
+                  cells, ports));
+}
+
+// Pads and clock buffers included.
+TEST_F(Whole, Fpga) {
+  SynthesisOptions options;
+  options.fpga = "xc7";
+  ExpectTheSame(
+      "module bits (input logic clock, input logic [7:0] a, b, output logic [7:0] c);\n"
+      "  always_ff @(posedge clock) c <= c ^ (a + b);\nendmodule\n"
+      "module top (input logic clock, input logic [7:0] a, b, output logic [7:0] x, y);\n"
+      "  bits first (.clock, .a, .b, .c(x)), second (.clock, .a(x), .b, .c(y));\nendmodule\n",
+      options, "top bits", 2, "synth_xilinx -family xc7 -flatten -top top");
+}
+
+TEST_F(Tools, JobsDoNotMatter) {
+  const DesignSources sources = Design(kHierarchy);
+  SynthesisOptions options;
+  std::map<std::string, int64_t> told;
+  options.progress = [&told](const SynthesisProgress& p) { ++told[p.step]; };
+  const auto one = Synthesise(sources, options, work_.path());
+  EXPECT_EQ(told, (std::map<std::string, int64_t>{{"elaborate", 1}, {"map", 4}, {"time", 1}}));
+  ASSERT_TRUE(one.ok()) << one.status();
+  const std::string netlist = *ReadFile(work_.path() / "netlist.v");
+
+  const TemporaryFolder other = *TemporaryFolder::Create("kiln-synthesis-test");
+  options.jobs = 3;
+  options.progress = nullptr;
+  const auto three = Synthesise(sources, options, other.path());
+  ASSERT_TRUE(three.ok()) << three.status();
+  EXPECT_EQ(*ReadFile(other.path() / "netlist.v"), netlist);
+  EXPECT_EQ(three->timing->slack_ns, one->timing->slack_ns);
+  EXPECT_EQ(three->design.resources.area, one->design.resources.area);
+}
+
+// The first failure in the order of the parts, whatever the jobs do.
+TEST_F(Tools, AModuleThatCannotBeMapped) {
+  SynthesisOptions options;
+  options.jobs = 4;
+  const auto result = Synthesise(Design("module top (input logic [3:0] a, b, output logic [3:0] c);\n"
+                                        "  assign c = a ** b;\nendmodule\n"),
+                                 options, work_.path());
+  EXPECT_FALSE(result.ok());
+}
+
+class Again : public Tools {
+ protected:
+  // The number of cells that a run comes to in the work folder.
+  int64_t Cells(const SynthesisOptions& options, const char* source = kHierarchy) {
+    const auto result = Synthesise(Design(source), options, work_.path());
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.ok() ? result->design.resources.cells : -1;
+  }
+  // Makes the files of parts say that there are more inverters, to see whether they are read.
+  void Spoil() {
+    for (const auto& entry : fs::directory_iterator(work_.path() / "parts")) {
+      if (entry.path().extension() != ".json") continue;
+      ASSERT_TRUE(WriteFile(entry.path(), std::regex_replace(*ReadFile(entry.path()), std::regex("\"DFFPOSX1\": *"),
+                                                             "\"DFFPOSX1\": 1000"))
+                      .ok());
+    }
+  }
+};
+
+TEST_F(Again, WhatIsThereIsNotMappedAgain) {
+  SynthesisOptions options;
+  options.timing = false;
+  const int64_t cells = Cells(options);
+  Spoil();
+  EXPECT_GT(Cells(options), cells + 1000);
+  // Another clock is another mapping.
+  options.clock_mhz = 50;
+  EXPECT_LT(Cells(options), cells + 1000);
+  // What was broken off is done again.
+  Spoil();
+  for (const auto& entry : fs::directory_iterator(work_.path() / "parts")) {
+    if (entry.path().extension() == ".done") fs::remove(entry.path());
+  }
+  EXPECT_LT(Cells(options), cells + 1000);
+  // Changed sources are elaborated again, and what did not change is not mapped again.
+  Spoil();
+  const std::string changed = std::regex_replace(kHierarchy, std::regex("~a"), "a");
+  EXPECT_GT(Cells(options, changed.c_str()), cells + 1000);
+  EXPECT_NE(Cells(options, kCounters), cells);
 }
 
 TEST_F(Tools, FpgasCountTheirOwnCells) {

@@ -13,32 +13,40 @@ Progress::~Progress() {
   if (drawn_) err_ << "\r\x1b[K" << std::flush;
 }
 
-void Progress::Update(int64_t done) {
+void Progress::Update(int64_t done, const std::string& what) {
   if (!show_) return;
   const std::lock_guard<std::mutex> lock(mutex_);
   const Clock::time_point now = Clock::now();
-  if (now < next_) return;
+  if (now < next_ && what == what_) return;
+  what_ = what;
   next_ = now + std::chrono::milliseconds(100);
   constexpr int kWidth = 30;
   const double part = std::clamp(static_cast<double>(done) / static_cast<double>(total_), 0.0, 1.0);
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const int filled = static_cast<int>(part * kWidth);
-  err_ << fmt::format("\r{} [{}{}] {}/{}  {:.0f} s left\x1b[K", title_, std::string(static_cast<size_t>(filled), '#'),
-                      std::string(static_cast<size_t>(kWidth - filled), '.'), done, total_,
-                      part > 0 ? seconds * (1 - part) / part : 0)
-       << std::flush;
+  err_ << fmt::format("\r{} [{}{}] {}/{}", title_, std::string(static_cast<size_t>(filled), '#'),
+                      std::string(static_cast<size_t>(kWidth - filled), '.'), done, total_);
+  if (what.empty()) {
+    err_ << fmt::format("  {:.0f} s left", part > 0 ? seconds * (1 - part) / part : 0);
+  } else {
+    err_ << "  " << what;  // pieces of work that are told apart take unlike times
+  }
+  err_ << "\x1b[K" << std::flush;
   drawn_ = true;
 }
 
 std::function<void(const std::string&, int64_t, int64_t)> ProgressBars::Callback() {
-  return [this](const std::string& step, int64_t done, int64_t total) {
-    if (step != step_) {
-      bar_.reset();
-      bar_ = std::make_unique<Progress>(err_, show_, step, total);
-      step_ = step;
-    }
-    bar_->Update(done);
-  };
+  return [this](const std::string& step, int64_t done, int64_t total) { Show(step, done, total, ""); };
+}
+
+void ProgressBars::Show(const std::string& step, int64_t done, int64_t total, const std::string& what) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (step != step_) {
+    bar_.reset();
+    bar_ = std::make_unique<Progress>(err_, show_, step, total);
+    step_ = step;
+  }
+  bar_->Update(done, what);
 }
 
 }  // namespace kiln::cli

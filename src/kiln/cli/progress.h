@@ -12,7 +12,8 @@
 
 namespace kiln::cli {
 
-// Draws at most ten times a second, nothing in the first half second, and wipes its line in the end.
+// Draws at most ten times a second, nothing in the first half second, and wipes its line in the end. A piece of work
+// that has a name is shown at once, with its name in place of the time that is left.
 class Progress {
  public:
   // Draws nothing unless `show`.
@@ -20,7 +21,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress();
-  void Update(int64_t done);  // from any thread
+  void Update(int64_t done, const std::string& what = "");  // from any thread
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -32,6 +33,7 @@ class Progress {
   std::mutex mutex_;
   Clock::time_point next_ = start_ + std::chrono::milliseconds(500);
   bool drawn_ = false;
+  std::string what_;
 };
 
 // One bar after the other, a new one for each step.
@@ -40,8 +42,11 @@ class ProgressBars {
   ProgressBars(std::ostream& err, bool show) : err_(err), show_(show) {}
   // Of step name, done, total; valid as long as the bars are.
   std::function<void(const std::string&, int64_t, int64_t)> Callback();
+  // What is begun: `what`, as in Progress. From any thread.
+  void Show(const std::string& step, int64_t done, int64_t total, const std::string& what);
 
  private:
+  std::mutex mutex_;
   std::ostream& err_;
   const bool show_;
   std::string step_;

@@ -42,7 +42,12 @@ class SynthCommand final : public Command {
         ->type_name("HOW")
         ->capture_default_str();
     cells->add_flag("--no-timing", no_timing_, "Areas alone, without OpenSTA");
-    app.add_option("--keep", keep_, "Keep scripts, logs and the netlist in this folder")->type_name("FOLDER");
+    app.add_option("--keep", keep_,
+                   "Keep scripts, logs and the netlist in this folder; another run there maps only what is new")
+        ->type_name("FOLDER");
+    app.add_option("--jobs", options_.jobs, "Modules to map at once; results are the same")
+        ->check(InRange(1, 256))
+        ->capture_default_str();
     app.add_option("--json", json_, "What was found, as JSON; - is standard output")->type_name("FILE");
     app.footer(
         "Needs yosys and opensta. Areas and slack are those of cells alone, without wires and layout.\n"
@@ -70,6 +75,8 @@ class SynthCommand final : public Command {
     std::error_code error;
     std::filesystem::create_directories(work, error);
     if (error) return ErrorAt(keep_, "", "cannot be made: " + error.message(), "name a folder to write to");
+    ProgressBars bars(context.err, context.show_progress);
+    options_.progress = [&bars](const hardware::SynthesisProgress& p) { bars.Show(p.step, p.done, p.total, p.module); };
     KILN_ASSIGN_OR_RETURN(const hardware::SynthesisResult result, Synthesise(sources, options_, work));
     if (json_ == "-") {
       context.out << ToJson(result, options_);

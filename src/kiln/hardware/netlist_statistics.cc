@@ -113,7 +113,7 @@ StatusOr<NetlistStatistics> ParseStatistics(const std::string& text) {
 }
 
 std::string SourceName(const std::string& module) {
-  if (!module.starts_with("$paramod")) return Plain(module);
+  if (!module.starts_with("$paramod")) return Plain(module.substr(0, module.find('$', 1)));
   const size_t begin = module.find('\\');
   if (begin == std::string::npos) return module;
   return module.substr(begin + 1, module.find('\\', begin + 1) - begin - 1);

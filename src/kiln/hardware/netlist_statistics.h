@@ -23,7 +23,8 @@ using NetlistStatistics = std::map<std::string, ModuleStatistics>;
 // left out. Error: not such an output.
 StatusOr<NetlistStatistics> ParseStatistics(const std::string& text);
 
-// The module's name in its source: $paramod$<hash>\kiln_fifo and $paramod\kiln_fifo\WIDTH=... are kiln_fifo.
+// The module's name in its source: $paramod$<hash>\kiln_fifo, $paramod\kiln_fifo\WIDTH=... and kiln_fifo$<hash> (a
+// MappingPart's) are kiln_fifo.
 std::string SourceName(const std::string& module);
 
 // Yosys' cells that keep something: $dff and its kin, latches, memories; and their gates.

@@ -6,7 +6,10 @@
 
 #include "fmt/format.h"
 #include "kiln/hardware/synthesis_boundaries.h"
+#include "kiln/hardware/synthesis_mapping.h"
+#include "kiln/hardware/synthesis_parts.h"
 #include "kiln/support/file.h"
+#include "kiln/support/hash.h"
 #include "kiln/support/process.h"
 
 namespace kiln::hardware {
@@ -31,6 +34,7 @@ class Run {
     SynthesisResult result;
     result.top = sources_.top;
     if (for_cells()) KILN_RETURN_IF_ERROR(ReadLibrary());
+    KILN_RETURN_IF_ERROR(ReadTools());
     KILN_RETURN_IF_ERROR(Elaborate());
     KILN_RETURN_IF_ERROR(Map());
     const auto resources_of = [this](const std::string& cell) { return ResourcesOf(cell); };
@@ -70,14 +74,40 @@ class Run {
   // A fan-out of four.
   double OutputLoad() const { return 4 * library_.cells.at(inverter_).input_capacitance; }
 
-  Status Yosys(const std::string& name, const std::string& script) const {
-    const fs::path file = work_ / (name + ".ys"), log = work_ / (name + ".log");
-    KILN_RETURN_IF_ERROR(WriteFile(file, script));
-    const Status status = RunProgram({"yosys", "-q", "-s", file.string()}, log);
-    if (status.ok()) return OkStatus();
-    const auto text = ReadFile(log);
-    const std::string fault = text.ok() ? YosysError(*text) : "";
-    return fault.empty() ? status : ErrorAt("yosys", "module " + sources_.top, fault, "");
+  // What results depend on beside sources and commands, as a comment of their scripts.
+  Status ReadTools() {
+    KILN_RETURN_IF_ERROR(RunProgram({"yosys", "-V"}, work_ / "version.log"));
+    KILN_ASSIGN_OR_RETURN(const std::string version, ReadFile(work_ / "version.log"));
+    tools_ = fmt::format("# {}", version.substr(0, version.find('\n') + 1));
+    if (for_cells()) {
+      KILN_ASSIGN_OR_RETURN(const std::string cells, ReadFile(work_ / "cells.lib"));
+      tools_ += fmt::format("# cells {:016x}\n", StableHash(cells));
+    }
+    return OkStatus();
+  }
+  // The contents of all files that the elaboration can come to read, as a comment.
+  StatusOr<std::string> HashOfSources() const {
+    std::vector<fs::path> files = sources_.files;
+    std::error_code error;
+    for (const fs::path& folder : sources_.folders) {
+      for (const auto& entry : fs::directory_iterator(folder, error)) {
+        if (entry.path().extension() == ".sv") files.push_back(entry.path());
+      }
+    }
+    std::sort(files.begin(), files.end());
+    uint64_t hash = StableHash("");
+    for (const fs::path& file : files) {
+      KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
+      hash = StableHash(text, StableHash(file.string(), hash));
+    }
+    return fmt::format("# sources {:016x}\n", hash);
+  }
+  Status Yosys(const char* name, const std::string& script, const std::string& inputs,
+               std::vector<fs::path> outputs) const {
+    return RunYosys({work_, name, script, tools_ + inputs, std::move(outputs), sources_.top});
+  }
+  void Progress(const char* step, const std::string& module, int64_t done, int64_t total) const {
+    if (options_.progress) options_.progress({.step = step, .module = module, .done = done, .total = total});
   }
 
   // From sources to registers and operators; which modules are there.
@@ -94,7 +124,9 @@ class Run {
     script +=
         fmt::format(" -top {0}\nrename -top {0}\nproc\nopt_clean\ntee -q -o {1} stat -width -json\nwrite_rtlil {2}\n",
                     sources_.top, Path("elaborated.json"), Path("elaborated.il"));
-    KILN_RETURN_IF_ERROR(Yosys("elaborate", script));
+    KILN_ASSIGN_OR_RETURN(const std::string sources, HashOfSources());
+    Progress("elaborate", sources_.top, 0, 1);
+    KILN_RETURN_IF_ERROR(Yosys("elaborate", script, sources, {Path("elaborated.json"), Path("elaborated.il")}));
     KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(Path("elaborated.json")));
     KILN_ASSIGN_OR_RETURN(elaborated_, ParseStatistics(text));
     if (!for_cells() || options_.memories == Memories::kRegisters) return OkStatus();
@@ -106,52 +138,42 @@ class Run {
 
   // Every module that keeps its boundary on its own, to the cells' netlist.
   Status Map() {
-    Boundaries boundaries = FindBoundaries(elaborated_, sources_.top);
-    for (auto* modules : {&boundaries.kept, &boundaries.large}) {
-      std::erase_if(*modules, [this](const std::string& module) { return memories_.contains(module); });
+    const std::string fpga_cells = Path("fpga_cells.il");
+    if (!for_cells()) KILN_RETURN_IF_ERROR(Yosys("fpga_cells", FpgaCells(fpga_cells), "", {fpga_cells}));
+    KILN_ASSIGN_OR_RETURN(const std::vector<MappingPart> parts, Parts());
+    PartsMapping mapping;
+    mapping.folder = work_ / "parts";
+    mapping.tools = tools_;
+    mapping.top = sources_.top;
+    mapping.jobs = options_.jobs;
+    std::error_code error;
+    fs::create_directories(mapping.folder, error);
+    if (error) return ErrorAt(mapping.folder.string(), "", "cannot be made: " + error.message(), "");
+    mapping.commands = [&](const MappingPart& part) {
+      if (!for_cells()) {
+        return FpgaCommands({options_.fpga, fpga_cells}, part.large, part.name == sources_.top);
+      }
+      return CellCommands({Path("cells.lib"), Path("ports.constr"), period_ns()}, part.large);
+    };
+    const auto count = static_cast<int64_t>(parts.size());
+    mapping.started = [&](const MappingPart& part, int64_t done) {
+      Progress("map", SourceName(part.name), done, count);
+    };
+    KILN_ASSIGN_OR_RETURN(mapped_, MapParts(parts, mapping));
+    return MergeNetlists(parts, mapping.folder);
+  }
+  StatusOr<std::vector<MappingPart>> Parts() const {
+    KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(Path("elaborated.il")));
+    KILN_ASSIGN_OR_RETURN(const RtlilDesign design, ParseRtlil(text));
+    return CutIntoParts(design, FindBoundaries(elaborated_, sources_.top), memories_, sources_.top, options_.clock);
+  }
+  Status MergeNetlists(const std::vector<MappingPart>& parts, const fs::path& folder) const {
+    std::string netlist;
+    for (const MappingPart& part : parts) {
+      KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(folder / (part.name + ".v")));
+      netlist += text;
     }
-    std::string script = fmt::format("read_rtlil {}\n", Path("elaborated.il"));
-    for (const std::string& module : memories_) script += fmt::format("blackbox {}\n", module);
-    for (const std::string& module : boundaries.kept) {
-      script += fmt::format("setattr -mod -set keep_hierarchy 1 {}\n", module);
-    }
-    script += for_cells() ? CellScript(boundaries.large) : FpgaScript(boundaries.large);
-    script += fmt::format("clean -purge\ntee -q -o {} stat -json\nwrite_verilog -noattr {}\n", Path("mapped.json"),
-                          Path("netlist.v"));
-    KILN_RETURN_IF_ERROR(Yosys("map", script));
-    KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(Path("mapped.json")));
-    KILN_ASSIGN_OR_RETURN(mapped_, ParseStatistics(text));
-    return OkStatus();
-  }
-
-  // Yosys' `share` is left out: it searches for exclusive conditions with a SAT solver, found nothing to share in any
-  // processing element, and does not end on what has several rounders.
-  std::string CellScript(const std::vector<std::string>& large) const {
-    const std::string mapping = fmt::format("abc -liberty {} -constr {} -D {}", Path("cells.lib"), Path("ports.constr"),
-                                            static_cast<int64_t>(period_ns() * 1e3));
-    return fmt::format("synth -flatten -noshare -top {}\ndfflibmap -liberty {}\n", sources_.top, Path("cells.lib")) +
-           Abc(mapping, "strash;dc2;&get,-n;&nf,{D};&put;buffer;upsize,{D};dnsize,{D}", large);
-  }
-  // What synth_xilinx does, but for `share`, and with ABC as below.
-  std::string FpgaScript(const std::vector<std::string>& large) const {
-    const std::string synthesis =
-        fmt::format("synth_xilinx -family {} -flatten -top {} -run ", options_.fpga, sources_.top);
-    return synthesis + "begin:coarse\n" +
-           "techmap -map +/cmp2lut.v -map +/cmp2lcu.v -D LUT_WIDTH=6\nalumacc\nopt\nmemory -nomap\nopt_clean\n" +
-           synthesis + "map_memory:map_luts\nopt_expr -mux_undef -noclkinv\n" +
-           Abc("abc -luts 2:2,3,6:5,10,20", "strash;dc2;strash;if", large) +
-           "clean\ntechmap -map +/xilinx/ff_map.v\nxilinx_srl -fixed -minlen 3\n"
-           "techmap -map +/xilinx/lut_map.v -map +/xilinx/cells_map.v -D LUT_WIDTH=6\nxilinx_dffopt\n"
-           "opt_lut_ins -tech xilinx\n" +
-           synthesis + "finalize:edif\n";
-  }
-  // ABC's usual script looks for equivalent nodes with a SAT solver, which on large arithmetic takes hours: there
-  // `quick` is run in its place.
-  static std::string Abc(const std::string& command, const std::string& quick, const std::vector<std::string>& large) {
-    if (large.empty()) return command + "\n";
-    std::string script = "select -set large";
-    for (const std::string& module : large) script += " " + module;
-    return script + fmt::format("\n{0} * @large %d\n{0} -script +{1} @large\n", command, quick);
+    return WriteFile(Path("netlist.v"), netlist);
   }
 
   StatusOr<Resources> ResourcesOf(const std::string& type) const {
@@ -204,6 +226,7 @@ exit
 )",
         Path("cells.lib"), Path("netlist.v"), sources_.top, options_.clock, period_ns(), inverter_, OutputLoad());
     KILN_RETURN_IF_ERROR(WriteFile(work_ / "time.tcl", script));
+    Progress("time", sources_.top, 0, 1);
     KILN_RETURN_IF_ERROR(RunProgram({"sta", "-no_splash", "-exit", Path("time.tcl")}, work_ / "time.log"));
     KILN_ASSIGN_OR_RETURN(const std::string log, ReadFile(work_ / "time.log"));
     return ParseTiming(log, period_ns());
@@ -213,7 +236,7 @@ exit
   const SynthesisOptions& options_;
   fs::path work_;
   LibertyLibrary library_;
-  std::string inverter_;
+  std::string inverter_, tools_;
   NetlistStatistics elaborated_, mapped_;
   std::set<std::string> memories_;
 };

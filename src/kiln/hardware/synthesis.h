@@ -3,6 +3,7 @@
 #define KILN_HARDWARE_SYNTHESIS_H_
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +40,12 @@ enum class Memories : uint8_t {
   kRegisters,  // they become flip-flops, too; only for small ones
 };
 
+struct SynthesisProgress {
+  std::string step;             // elaborate, map, time
+  std::string module;           // its name in the source
+  int64_t done = 0, total = 1;  // modules of this step
+};
+
 struct SynthesisOptions {
   ParameterValues parameters;  // of the top
   std::string fpga;            // a family of synth_xilinx, "xc7" or "xcup"; "" for standard cells
@@ -48,6 +55,8 @@ struct SynthesisOptions {
   bool timing = true;           // standard cells only
   Memories memories = Memories::kCount;  // standard cells only; FPGAs have memories of their own
   int depth = 1;                         // levels of units below the top
+  int jobs = 1;                          // modules that are mapped at once; results do not depend on it
+  std::function<void(const SynthesisProgress&)> progress;  // told what begins, from any thread; may be empty
 };
 
 struct Timing {
@@ -66,10 +75,11 @@ struct SynthesisResult {
 };
 
 // Runs the tools in `work`, a folder that is there and has no blanks in its path; scripts, logs and the netlist
-// (netlist.v) stay there. The hierarchy is kept where FindBoundaries says, so that areas are known by unit and what
-// stands many times is mapped once; other modules become part of the module that uses them. Errors: of the
-// sources (in Yosys' words), of the Liberty file, a library without a cell that the design needs, a tool that is not
-// installed.
+// (netlist.v) stay there. The hierarchy is kept where FindBoundaries says, so that areas are known by unit; each such
+// module is mapped by a run of Yosys of its own, modules with the same contents once, other modules as part of the
+// module that uses them. What `work` has from an earlier run, of the same contents with the same commands and tools, is
+// not done again. Errors: of the sources (in Yosys' words), of the Liberty file, a library without a cell that the
+// design needs, a tool that is not installed.
 StatusOr<SynthesisResult> Synthesise(const DesignSources& sources, const SynthesisOptions& options,
                                      const std::filesystem::path& work);
 

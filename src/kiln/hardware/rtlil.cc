@@ -1,0 +1,177 @@
+#include "kiln/hardware/rtlil.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "fmt/format.h"
+
+namespace kiln::hardware {
+namespace {
+
+std::string Plain(std::string_view name) { return std::string(name.starts_with('\\') ? name.substr(1) : name); }
+std::string Written(const std::string& name) { return name.starts_with('$') ? name : '\\' + name; }
+
+// The first word of a line, without what is before it.
+std::string_view Trimmed(std::string_view line) {
+  const size_t first = line.find_first_not_of(' ');
+  return first == std::string_view::npos ? std::string_view() : line.substr(first);
+}
+std::string_view FirstWord(std::string_view trimmed) { return trimmed.substr(0, trimmed.find(' ')); }
+std::string_view LastWord(std::string_view line) { return line.substr(line.rfind(' ') + 1); }
+
+// Attributes of modules, wires and cells that do not bear on what they become. With `keep_hierarchy` a module that
+// becomes part of others would stay a module of its own, and its name would not be known.
+bool IsOfTheSource(std::string_view attribute) {
+  for (const std::string_view name : {"src", "hdlname", "top", "initial_top", "dynports", "cells_not_processed",
+                                      "module_not_derived", "keep_hierarchy"}) {
+    if (attribute == name) return true;
+  }
+  return false;
+}
+
+constexpr std::string_view kMemory = "parameter \\MEMID \"";
+
+class Parser {
+ public:
+  explicit Parser(const std::string& text) : text_(text) {}
+
+  StatusOr<RtlilDesign> Parse() {
+    for (size_t at = 0; at < text_.size();) {
+      const size_t end = std::min(text_.find('\n', at), text_.size());
+      KILN_RETURN_IF_ERROR(Line(text_.substr(at, end - at)));
+      at = end + 1;
+    }
+    if (module_ != nullptr) return absl::InternalError("RTLIL: a module does not end");
+    if (design_.empty()) return absl::InternalError("RTLIL: there is no module");
+    for (auto& [name, module] : design_) {
+      std::erase_if(module.instances, [this](const auto& instance) { return !design_.contains(instance.module); });
+    }
+    return std::move(design_);
+  }
+
+ private:
+  Status Line(std::string_view line) {
+    const std::string_view trimmed = Trimmed(line), word = FirstWord(trimmed);
+    if (word.empty() || word.starts_with('#')) return OkStatus();
+    if (word == "attribute") {
+      const std::string_view name = FirstWord(trimmed.substr(word.size() + 1));
+      if (!IsOfTheSource(Plain(name))) attributes_ += std::string(line) + '\n';
+      return OkStatus();
+    }
+    if (module_ == nullptr) return Outside(line, word);
+    if (line == "end") {
+      module_ = nullptr;
+      return OkStatus();
+    }
+    return Inside(line, trimmed, word);
+  }
+
+  Status Outside(std::string_view line, std::string_view word) {
+    if (word == "autoidx") return OkStatus();
+    if (word != "module") return absl::InternalError(fmt::format("RTLIL: '{}' outside of modules", line));
+    module_ = &design_[Plain(LastWord(line))];
+    module_->attributes = std::exchange(attributes_, "");
+    numbers_.clear();
+    return OkStatus();
+  }
+
+  Status Inside(std::string_view line, std::string_view trimmed, std::string_view word) {
+    const bool of_module = line.size() - trimmed.size() == 2;
+    if (word == "process") return absl::InternalError("RTLIL: a module has processes");
+    if (word == "parameter" && of_module) return OkStatus();  // its value is in the module already
+    module_->body += std::exchange(attributes_, "");
+    if (word == "cell") {
+      const std::string_view rest = trimmed.substr(word.size() + 1), type = FirstWord(rest);
+      module_->body += "  cell ";
+      module_->instances.push_back({module_->body.size(), Plain(type)});
+      module_->body += type;
+      module_->body += Numbered(rest.substr(type.size()));
+    } else if (word == "wire" || word == "memory" || word == "connect") {
+      const std::string numbered = Numbered(line);
+      if (word == "wire" && IsPort(trimmed)) module_->ports.emplace_back(Trimmed(numbered));
+      module_->body += numbered;
+    } else if (word == "parameter" && trimmed.starts_with(kMemory)) {
+      module_->body += MemoryName(line);
+    } else {
+      module_->body += line;
+    }
+    module_->body += '\n';
+    return OkStatus();
+  }
+
+  static bool IsPort(std::string_view wire) {
+    const std::string_view options = wire.substr(0, wire.rfind(' ') + 1);
+    for (const std::string_view direction : {" input ", " output ", " inout "}) {
+      if (options.find(direction) != std::string_view::npos) return true;
+    }
+    return false;
+  }
+
+  // A port of a memory names it in a string.
+  std::string MemoryName(std::string_view line) {
+    const size_t begin = line.find('"') + 1;
+    std::string name;
+    for (size_t at = begin; at + 1 < line.size(); ++at) {
+      if (line[at] == '\\') ++at;
+      name += line[at];
+    }
+    if (!name.starts_with('$')) return std::string(line);
+    return std::string(line.substr(0, begin)) + Numbered(name) + '"';
+  }
+
+  // The line with the names that Yosys made up as numbers. Names have no blanks; strings may have anything.
+  std::string Numbered(std::string_view line) {
+    std::string out;
+    for (size_t at = 0; at < line.size();) {
+      size_t end = at + 1;
+      if (line[at] == '"') {
+        while (end < line.size() && line[end] != '"') end += line[end] == '\\' ? 2 : 1;
+        end = std::min(end + 1, line.size());
+      } else if (line[at] != ' ') {
+        end = std::min(line.find(' ', at), line.size());
+      }
+      const std::string_view token = line.substr(at, end - at);
+      if (token.starts_with('$')) {
+        out += fmt::format("${}", numbers_.try_emplace(std::string(token), numbers_.size() + 1).first->second);
+      } else {
+        out += token;
+      }
+      at = end;
+    }
+    return out;
+  }
+
+  std::string_view text_;
+  RtlilDesign design_;
+  RtlilModule* module_ = nullptr;  // the one that the lines are of
+  std::string attributes_;         // of what comes next
+  std::map<std::string, size_t> numbers_;
+};
+
+}  // namespace
+
+StatusOr<RtlilDesign> ParseRtlil(const std::string& text) { return Parser(text).Parse(); }
+
+std::string ToRtlil(const RtlilModule& module, const std::string& name,
+                    const std::function<std::string(const std::string& module)>& name_of) {
+  std::string out = fmt::format("{}module {}\n", module.attributes, Written(name));
+  size_t at = 0;
+  for (const RtlilModule::Instance& instance : module.instances) {
+    out.append(module.body, at, instance.at - at);
+    out += Written(name_of(instance.module));
+    at = instance.at + Written(instance.module).size();
+  }
+  return out.append(module.body, at) + "end\n";
+}
+
+std::string BlackBox(const RtlilModule& module, const std::string& name, const std::string& clock) {
+  std::string out = fmt::format("attribute \\blackbox 1\n{}module {}\n", module.attributes, Written(name));
+  for (const std::string& port : module.ports) {
+    if (Plain(LastWord(port)) == clock) out += "  attribute \\clkbuf_sink 1\n";
+    out += fmt::format("  {}\n", port);
+  }
+  return out + "end\n";
+}
+
+}  // namespace kiln::hardware
