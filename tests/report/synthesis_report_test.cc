@@ -22,8 +22,13 @@ hardware::SynthesisResult Example() {
   lanes.instances = 16;
   lanes.resources = {.area = 3000, .cells = 75};
   result.design.parts = {lanes};
-  result.timing = hardware::Timing{
-      .slack_ns = -2.5, .fastest_mhz = 80, .from = "a/_1_/Q", .to = "q[3]", .from_net = "a/valid", .to_net = ""};
+  result.timing = hardware::Timing{.slack_ns = -2.5,
+                                   .fastest_mhz = 80,
+                                   .from = "a/_1_/Q",
+                                   .to = "q[3]",
+                                   .from_net = "a/valid",
+                                   .to_net = "",
+                                   .instances_left_out = 1234};
   return result;
 }
 
@@ -47,6 +52,7 @@ TEST(SynthesisReport, TextHasUnitsAndThePath) {
             "timing   worst slack -2.50 ns at 100 MHz; at most 80.0 MHz\n"
             "         from a/valid (a/_1_/Q)\n"
             "         to   q[3]\n"
+            "         1,234 instances of large modules are not timed: others like them are\n"
             "time     1.2 s\n");
 }
 
@@ -74,6 +80,7 @@ TEST(SynthesisReport, JsonHasTheSame) {
   EXPECT_EQ(json["design"]["between_parts"]["memory_bits"], 1024);
   EXPECT_EQ(json["timing"]["slack_ns"], -2.5);
   EXPECT_EQ(json["timing"]["from_net"], "a/valid");
+  EXPECT_EQ(json["timing"]["instances_left_out"], 1234);
   const auto fpga = nlohmann::json::parse(ToJson(Example(), For("xcup")));
   EXPECT_EQ(fpga["fpga"], "xcup");
   EXPECT_EQ(fpga["design"]["dsps"], 0);

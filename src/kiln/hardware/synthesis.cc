@@ -8,6 +8,7 @@
 #include "kiln/hardware/synthesis_boundaries.h"
 #include "kiln/hardware/synthesis_mapping.h"
 #include "kiln/hardware/synthesis_parts.h"
+#include "kiln/hardware/synthesis_timing.h"
 #include "kiln/support/file.h"
 #include "kiln/support/hash.h"
 #include "kiln/support/process.h"
@@ -196,40 +197,31 @@ class Run {
   }
 
   StatusOr<Timing> Time() const {
-    const std::string script = fmt::format(
-        R"(read_liberty {0}
-set_cmd_units -time ns
-read_verilog {1}
-link_design {2}
-set ports [get_ports -quiet {3}]
-if {{$ports == ""}} {{ create_clock -name clock -period {4} }} else {{ create_clock -name clock -period {4} $ports }}
-set_input_delay 0 -clock clock [all_inputs]
-set_output_delay 0 -clock clock [all_outputs]
-set_driving_cell -lib_cell {5} [all_inputs]
-set_load {6} [all_outputs]
-set path [lindex [find_timing_paths -path_delay max] 0]
-if {{$path == ""}} {{ puts "kiln_no_path"; exit }}
-puts "kiln_slack [get_property $path slack]"
-foreach end {{startpoint endpoint}} {{
-  set pin [get_property $path $end]
-  puts "kiln_$end [get_full_name $pin]"
-  foreach cell [get_cells -quiet -of_objects $pin] {{
-    set pins [$cell pin_iterator]
-    while {{[$pins has_next]}} {{
-      set pin [$pins next]
-      if {{[$pin is_driver] && [$pin net] != "NULL"}} {{ puts "kiln_net_$end [get_full_name [$pin net]]" }}
-    }}
-    $pins finish
-  }}
-}}
-exit
-)",
-        Path("cells.lib"), Path("netlist.v"), sources_.top, options_.clock, period_ns(), inverter_, OutputLoad());
-    KILN_RETURN_IF_ERROR(WriteFile(work_ / "time.tcl", script));
     Progress("time", sources_.top, 0, 1);
-    KILN_RETURN_IF_ERROR(RunProgram({"sta", "-no_splash", "-exit", Path("time.tcl")}, work_ / "time.log"));
-    KILN_ASSIGN_OR_RETURN(const std::string log, ReadFile(work_ / "time.log"));
-    return ParseTiming(log, period_ns());
+    std::map<std::string, std::set<std::string>> left_out;
+    for (const auto& [around, module] : ModulesLeftOut(mapped_, sources_.top)) left_out[around].insert(module);
+    TimingSetup setup;
+    setup.work = work_;
+    setup.netlist = Path("netlist.v");
+    int64_t instances = 0;
+    if (!left_out.empty()) {
+      setup.netlist = Path("timed.v");
+      std::string netlist;
+      for (const auto& [module, counts] : mapped_) {
+        KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(work_ / "parts" / (module + ".v")));
+        netlist += LeaveInstancesOut(text, left_out[module], &instances);
+      }
+      KILN_RETURN_IF_ERROR(WriteFile(setup.netlist, netlist));
+    }
+    setup.liberty = Path("cells.lib");
+    setup.top = sources_.top;
+    setup.clock = options_.clock;
+    setup.period_ns = period_ns();
+    setup.driver = inverter_;
+    setup.load = OutputLoad();
+    KILN_ASSIGN_OR_RETURN(Timing timing, FindWorstPath(setup));
+    timing.instances_left_out = instances;
+    return timing;
   }
 
   const DesignSources& sources_;

@@ -60,10 +60,11 @@ struct SynthesisOptions {
 };
 
 struct Timing {
-  double slack_ns = 0;           // the worst; less than 0: the clock is too fast
-  double fastest_mhz = 0;        // the clock at which it would be 0; 0: nothing depends on the clock
-  std::string from, to;          // the path's ends as OpenSTA names them: cells and ports
-  std::string from_net, to_net;  // the registers by the names of what they hold; of memories and ports empty
+  double slack_ns = 0;             // the worst; less than 0: the clock is too fast
+  double fastest_mhz = 0;          // the clock at which it would be 0; 0: nothing depends on the clock
+  std::string from, to;            // the path's ends as OpenSTA names them: cells and ports
+  std::string from_net, to_net;    // the registers by the names of what they hold; of memories and ports empty
+  int64_t instances_left_out = 0;  // of modules that stand often in a large design (synthesis_timing.h)
 };
 
 struct SynthesisResult {

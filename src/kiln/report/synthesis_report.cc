@@ -96,6 +96,10 @@ std::string ToText(const SynthesisResult& result, const SynthesisOptions& option
       out += fmt::format("timing   worst slack {:.2f} ns at {:g} MHz; at most {:.1f} MHz\n", t.slack_ns,
                          options.clock_mhz, t.fastest_mhz);
       out += fmt::format("         from {}\n         to   {}\n", EndOf(t.from, t.from_net), EndOf(t.to, t.to_net));
+      if (t.instances_left_out > 0) {
+        out += fmt::format("         {} instances of large modules are not timed: others like them are\n",
+                           Thousands(t.instances_left_out));
+      }
     }
   }
   return out + fmt::format("time     {:.1f} s\n", result.seconds);
@@ -118,7 +122,8 @@ std::string ToJson(const SynthesisResult& result, const SynthesisOptions& option
                       {"from", t.from},
                       {"from_net", t.from_net},
                       {"to", t.to},
-                      {"to_net", t.to_net}};
+                      {"to_net", t.to_net},
+                      {"instances_left_out", t.instances_left_out}};
   }
   json["seconds"] = result.seconds;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
