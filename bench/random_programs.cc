@@ -34,10 +34,20 @@
 namespace kiln::systolic {
 namespace {
 
-constexpr int kStages = 4;            // of the vector unit: each makes models larger, none is unlike the others
-constexpr int64_t kMemory = 1 << 20;  // bytes
-constexpr uint64_t kStageSets = 0x57a6e5;
+constexpr int kStages = 4;              // of the vector unit: each makes models larger, none is unlike the others
+constexpr int64_t kMemory = 1 << 20;    // bytes
+constexpr uint64_t kOthers = 0x57a6e5;  // of what has been added to design points since
 constexpr uint64_t kProgramsOfAPoint = 1'000'000;  // seeds that a design point's programs have
+
+void ShareBus(Random& random, Config* config) {
+  config->shared_bus = true;
+  const int width = kLeastInstructionPort << random.Below(3);
+  for (int* bytes : {&config->input_port_bytes, &config->weight_port_bytes, &config->operand_port_bytes,
+                     &config->output_port_bytes, &config->instruction_bytes_per_cycle}) {
+    *bytes = width;
+  }
+  config->memory_latency = std::max(config->memory_latency, config->port_latency() + kLeastAnswer);
+}
 
 // One that a YAML file could hold and the RTL has; in `vector_format`, where there is one.
 Config DesignPoint(uint64_t seed, const std::optional<Format>& vector_format) {
@@ -50,10 +60,11 @@ Config DesignPoint(uint64_t seed, const std::optional<Format>& vector_format) {
     config.vector_stages = kStages;
     config.memory_bytes = kMemory;
     // Another generator's, so that the rest of a design point is that of its seed.
-    Random sets(seed ^ kStageSets);
+    Random others(seed ^ kOthers);
     for (uint32_t* stages : {&config.vector_function_stages, &config.vector_divide_stages}) {
-      *stages = sets.Uniform() < 0.5 ? kEveryStage : static_cast<uint32_t>(sets.Below(uint64_t{1} << kStages));
+      *stages = others.Uniform() < 0.5 ? kEveryStage : static_cast<uint32_t>(others.Below(uint64_t{1} << kStages));
     }
+    if (config.block_size == 0 && others.Uniform() < 0.4) ShareBus(others, &config);
     if (!IsPowerOfTwo(config.array_rows) || !IsPowerOfTwo(config.array_columns)) continue;
     if (FindFormatFault(config).has_value() || FindRtlFault(config).has_value()) continue;
     return config;
@@ -118,7 +129,9 @@ std::string FormatsOf(const Config& c) {
   return fmt::format("{}x{} {} by {}, psum {}{}, accumulation {}, vector {}{}", c.array_rows, c.array_columns,
                      c.input_format.name, c.weight_format.name, c.quire ? "quire of " : "", c.psum_format.name,
                      c.accumulation_format.name, c.vector_format.name,
-                     c.block_size > 0 ? fmt::format(", blocks of {} {}", c.block_size, c.scale_format.name) : "");
+                     c.block_size > 0 ? fmt::format(", blocks of {} {}", c.block_size, c.scale_format.name)
+                     : c.shared_bus   ? ", shared bus"
+                                      : "");
 }
 
 // Returns whether all programs agree.

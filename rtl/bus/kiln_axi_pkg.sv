@@ -4,6 +4,8 @@ package kiln_axi_pkg;
   // M cycles after the handshake that asks for it, a request sees a latency of L = M + PORT_LATENCY. The C++ constant is
   // kAxiPortLatency of src/kiln/hardware/axi_port.h.
   localparam int unsigned PORT_LATENCY = 2;
+  // The same behind kiln_shared_bus, which takes a cycle (kSharedPortLatency).
+  localparam int unsigned SHARED_PORT_LATENCY = PORT_LATENCY + 1;
 
   localparam int unsigned PAGE_BYTES = 4096;  // no burst crosses a multiple of this
   localparam int unsigned MAX_BURST_BEATS = 256;

@@ -76,6 +76,9 @@ module kiln_command_processor #(
     input  logic [DATA_BITS-1:0] program_rdata,
     input  logic [1:0] program_rresp,
     input  logic program_rlast,
+    output logic program_turn_request,  // kiln_bus_turns; program_turn is 1 where the bus is the program's own
+    output logic program_port_free,
+    input  logic program_turn,
     // Units and ports
     output logic unit_reset,
     output logic port_reset,
@@ -266,6 +269,9 @@ module kiln_command_processor #(
       .word_valid,
       .word_ready,
       .word,
+      .turn_request(program_turn_request),
+      .port_free(program_port_free),
+      .turn(program_turn),
       .exhausted,
       .fault(fetch_fault),
       .idle(fetch_idle),

@@ -152,7 +152,7 @@ module kiln_parameter_fetch #(
       asked <= fire || (asked && !request_ready);
     end
   end
-  assign busy = fire || (asked && !request_ready);
+  assign busy = request_valid || (asked && !request_ready);
   assign bytes_read = fire ? request_bytes : '0;
   assign stalled_port = command_valid && port_done && !earlier_issued;
   assign stalled_buffer = command_valid && port_done && earlier_issued && !buffer_there;

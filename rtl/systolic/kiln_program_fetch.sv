@@ -4,6 +4,7 @@
 //   word       in order; with an ideal memory of latency L behind a port of 16 bytes the first one is there in t+1+L, and then one each cycle
 //   exhausted  the end of memory has been reached and every word before it handed over
 //   fault      sticky until port_reset: the memory answered some request with an error
+//   turn       as in kiln_read_channel
 //   port_reset resets the port; only when `idle`
 //   idle       not between start and stop, and nothing under way
 // Up to PREFETCH_WORDS are asked for or waiting at once; L + 2 at least, if the memory is never to wait.
@@ -24,6 +25,9 @@ module kiln_program_fetch #(
     output logic                    word_valid,
     input  logic                    word_ready,
     output logic [   WORD_BITS-1:0] word,
+    output logic                    turn_request,
+    output logic                    port_free,
+    input  logic                    turn,
     output logic                    exhausted,
     output logic                    fault,
     output logic                    idle,
@@ -47,13 +51,14 @@ module kiln_program_fetch #(
   logic running;
   logic [ADDRESS_BITS:0] address;  // of the next request; one more bit, for the end of memory
   logic [COUNT_BITS-1:0] ahead;  // words asked for and not taken
-  logic request_valid, request_ready, request_taken, taken;
+  logic request_valid, request_taken, taken;
   logic fetched_valid, port_idle;
   logic [WORD_BITS-1:0] fetched;
   logic unused_tag;
 
   assign request_valid = running && address != END && ahead != COUNT_BITS'(PREFETCH_WORDS);
-  assign request_taken = request_valid && request_ready;
+  assign turn_request  = request_valid && port_free;
+  assign request_taken = turn_request && turn;
 
   kiln_axi_read_port #(
       .ADDRESS_BITS(ADDRESS_BITS),
@@ -64,8 +69,8 @@ module kiln_program_fetch #(
   ) port (
       .clock,
       .reset(reset || port_reset),
-      .request_valid,
-      .request_ready,
+      .request_valid(request_taken),
+      .request_ready(port_free),
       .request_address(address[ADDRESS_BITS-1:0]),
       .request_bytes(5'(WORD_BYTES)),
       .request_tag(1'b0),

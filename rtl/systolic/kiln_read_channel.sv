@@ -2,6 +2,8 @@
 // machine needs that stops in the middle of its work: while unit_reset is high nothing new is asked for, and words that are still on
 // their way are taken and thrown away.
 //   request, word   as in kiln_axi_read_port
+//   turn            (kiln_bus_turns) where several channels share a bus: a request that touches it goes out only with `turn`, which answers
+//                   turn_request in the same cycle; port_free: the port could take one. 1 where the bus is this channel's own
 //   range_fault     high while the unit asks for something outside the memory
 //   fault           sticky until port_reset: an error response
 //   idle            nothing under way
@@ -27,6 +29,9 @@ module kiln_read_channel #(
     input  logic                    word_ready,
     output logic [ MAX_BYTES*8-1:0] word_data,
     output logic [    TAG_BITS-1:0] word_tag,
+    output logic                    turn_request,
+    output logic                    port_free,
+    input  logic                    turn,
     output logic                    idle,
     output logic                    fault,
     output logic                    range_fault,
@@ -43,7 +48,11 @@ module kiln_read_channel #(
     input  logic [             1:0] axi_rresp,
     input  logic                    axi_rlast
 );
-  logic port_valid, port_ready, port_word_valid;
+  logic guarded_valid, guarded_ready, port_valid, port_word_valid, on_bus;
+  assign on_bus        = guarded_valid && request_bytes != '0;
+  assign turn_request  = on_bus && port_free;
+  assign port_valid    = guarded_valid && (turn || !on_bus);
+  assign guarded_ready = port_free && (turn || !on_bus);
 
   kiln_address_guard #(
       .MEMORY_BYTES(MEMORY_BYTES),
@@ -54,8 +63,8 @@ module kiln_read_channel #(
       .unit_ready(request_ready),
       .address   (request_address),
       .bytes     (request_bytes),
-      .port_valid(port_valid),
-      .port_ready(port_ready),
+      .port_valid(guarded_valid),
+      .port_ready(guarded_ready),
       .fault     (range_fault)
   );
 
@@ -69,7 +78,7 @@ module kiln_read_channel #(
       .clock          (clock),
       .reset          (port_reset),
       .request_valid  (port_valid),
-      .request_ready  (port_ready),
+      .request_ready  (port_free),
       .request_address(request_address),
       .request_bytes  (request_bytes),
       .request_tag    (request_tag),

@@ -1,8 +1,10 @@
 // The five buses of a systolic machine on one (design points with shared_bus): kiln_axi_arbiter between kiln_systolic and the
 // memory, all widths alike.
 //   IDs        0 program, 1 inputs, 2 weights, 3 operands, 4 results
-//   time       as kiln_axi_arbiter: an address and a beat of results come a cycle later, and in their turn; so nothing that the machine does has a
-//              fixed time any more, though its bits are the same
+//   turns      the machine's read ports ask in turn already (kiln_bus_turns, SHARED_BUS of kiln_systolic), so that a memory which takes an address in
+//              every cycle never sees two of them want the bus at once; behind another memory kiln_axi_arbiter sees to it that they wait
+//   time       addresses, and beats of results, come a cycle later than through a port of their own: MEMORY_LATENCY then counts one cycle more for
+//              the ports (kiln_axi_pkg::SHARED_PORT_LATENCY)
 //   progress   the machine's read ports take what they have asked for whatever the others do, so that none holds up another for good
 module kiln_shared_bus #(
     parameter int unsigned DATA_BYTES = 16,  // bytes of a beat, of all ports and of the bus
@@ -103,39 +105,131 @@ module kiln_shared_bus #(
     input  logic [ID_BITS-1:0] memory_bid,
     input  logic [1:0] memory_bresp
 );
-  localparam logic [ADDRESS_BITS-1:0] NO_ADDRESS = '0;
-  logic [MASTERS-1:0] arready, rvalid, awready, wready, bvalid;
-  logic [DATA_BITS-1:0] rdata;
-  logic [1:0] rresp, bresp;
-  logic rlast;
+  // ---- Reads.
+  localparam int unsigned READERS = 4, READER_BITS = 2;
+  logic [READERS-1:0] arready, rvalid, unused_awready, unused_wready, unused_bvalid;
+  logic [READER_BITS-1:0] arid;
   kiln_axi_arbiter #(
-      .MASTERS     (MASTERS),
+      .MASTERS     (READERS),
       .ADDRESS_BITS(ADDRESS_BITS),
       .DATA_BYTES  (DATA_BYTES)
   ) arbiter (
       .clock,
       .reset,
-      .port_arvalid({1'b0, operand_arvalid, weight_arvalid, input_arvalid, program_arvalid}),
+      .port_arvalid({operand_arvalid, weight_arvalid, input_arvalid, program_arvalid}),
       .port_arready(arready),
-      .port_araddr({NO_ADDRESS, operand_araddr, weight_araddr, input_araddr, program_araddr}),
-      .port_arlen({8'd0, operand_arlen, weight_arlen, input_arlen, program_arlen}),
+      .port_araddr({operand_araddr, weight_araddr, input_araddr, program_araddr}),
+      .port_arlen({operand_arlen, weight_arlen, input_arlen, program_arlen}),
       .port_rvalid(rvalid),
-      .port_rready({1'b0, operand_rready, weight_rready, input_rready, program_rready}),
-      .port_rdata(rdata),
-      .port_rresp(rresp),
-      .port_rlast(rlast),
-      .port_awvalid({output_awvalid, 4'd0}),
-      .port_awready(awready),
-      .port_awaddr({output_awaddr, {4{NO_ADDRESS}}}),
-      .port_awlen({output_awlen, 32'd0}),
-      .port_wvalid({output_wvalid, 4'd0}),
-      .port_wready(wready),
-      .port_wdata({output_wdata, {(4 * DATA_BITS) {1'b0}}}),
-      .port_wstrb({output_wstrb, {(4 * DATA_BYTES) {1'b0}}}),
-      .port_wlast({output_wlast, 4'd0}),
-      .port_bvalid(bvalid),
-      .port_bready({output_bready, 4'd0}),
-      .port_bresp(bresp),
+      .port_rready({operand_rready, weight_rready, input_rready, program_rready}),
+      .port_rdata(program_rdata),
+      .port_rresp(program_rresp),
+      .port_rlast(program_rlast),
+      .port_awvalid('0),
+      .port_awready(unused_awready),
+      .port_awaddr('0),
+      .port_awlen('0),
+      .port_wvalid('0),
+      .port_wready(unused_wready),
+      .port_wdata('0),
+      .port_wstrb('0),
+      .port_wlast('0),
+      .port_bvalid(unused_bvalid),
+      .port_bready('0),
+      .port_bresp(),
+      .axi_arvalid(memory_arvalid),
+      .axi_arready(memory_arready),
+      .axi_arid(arid),
+      .axi_araddr(memory_araddr),
+      .axi_arlen(memory_arlen),
+      .axi_arsize(memory_arsize),
+      .axi_arburst(memory_arburst),
+      .axi_rvalid(memory_rvalid),
+      .axi_rready(memory_rready),
+      .axi_rid(memory_rid[READER_BITS-1:0]),
+      .axi_rdata(memory_rdata),
+      .axi_rresp(memory_rresp),
+      .axi_rlast(memory_rlast),
+      .axi_awvalid(),
+      .axi_awready(1'b0),
+      .axi_awid(),
+      .axi_awaddr(),
+      .axi_awlen(),
+      .axi_awsize(),
+      .axi_awburst(),
+      .axi_wvalid(),
+      .axi_wready(1'b0),
+      .axi_wdata(),
+      .axi_wstrb(),
+      .axi_wlast(),
+      .axi_bvalid(1'b0),
+      .axi_bready(),
+      .axi_bid('0),
+      .axi_bresp('0)
+  );
+  assign memory_arid = ID_BITS'(arid);
+  assign {operand_arready, weight_arready, input_arready, program_arready} = arready;
+  assign {operand_rvalid, weight_rvalid, input_rvalid, program_rvalid} = rvalid;
+  assign input_rdata = program_rdata;
+  assign input_rresp = program_rresp;
+  assign input_rlast = program_rlast;
+  assign weight_rdata = program_rdata;
+  assign weight_rresp = program_rresp;
+  assign weight_rlast = program_rlast;
+  assign operand_rdata = program_rdata;
+  assign operand_rresp = program_rresp;
+  assign operand_rlast = program_rlast;
+
+  // ---- Writes: of one master, through a register as the reads' addresses.
+  logic [1:0] unused_address_count, unused_data_count;
+  kiln_fifo #(
+      .WIDTH(ADDRESS_BITS + 8),
+      .DEPTH(2)
+  ) write_addresses (
+      .clock,
+      .reset,
+      .in_valid (output_awvalid),
+      .in_ready (output_awready),
+      .in_data  ({output_awaddr, output_awlen}),
+      .out_valid(memory_awvalid),
+      .out_ready(memory_awready),
+      .out_data ({memory_awaddr, memory_awlen}),
+      .count    (unused_address_count)
+  );
+  kiln_fifo #(
+      .WIDTH(DATA_BITS + DATA_BYTES + 1),
+      .DEPTH(2)
+  ) write_data (
+      .clock,
+      .reset,
+      .in_valid (output_wvalid),
+      .in_ready (output_wready),
+      .in_data  ({output_wlast, output_wstrb, output_wdata}),
+      .out_valid(memory_wvalid),
+      .out_ready(memory_wready),
+      .out_data ({memory_wlast, memory_wstrb, memory_wdata}),
+      .count    (unused_data_count)
+  );
+  assign memory_awid = ID_BITS'(MASTERS - 1);
+  assign memory_awsize = 3'($clog2(DATA_BYTES));
+  assign memory_awburst = kiln_axi_pkg::BURST_INCR;
+  assign output_bvalid = memory_bvalid;
+  assign output_bresp = memory_bresp;
+  assign memory_bready = output_bready;
+
+  // All bursts are of whole beats, at rising addresses.
+  wire unused = &{1'b0, program_arsize, program_arburst, input_arsize, input_arburst, weight_arsize, weight_arburst, operand_arsize,
+                  operand_arburst, output_awsize, output_awburst, memory_rid, memory_bid};
+
+`ifdef KILN_AXI_CHECKER
+  logic [kiln_axi_pkg::RULES-1:0] unused_violations;
+  kiln_axi_checker #(
+      .ADDRESS_BITS(ADDRESS_BITS),
+      .DATA_BYTES(DATA_BYTES),
+      .ID_BITS(ID_BITS)
+  ) checker_of_bus (
+      .clock,
+      .reset,
       .axi_arvalid(memory_arvalid),
       .axi_arready(memory_arready),
       .axi_arid(memory_arid),
@@ -164,33 +258,8 @@ module kiln_shared_bus #(
       .axi_bvalid(memory_bvalid),
       .axi_bready(memory_bready),
       .axi_bid(memory_bid),
-      .axi_bresp(memory_bresp)
+      .axi_bresp(memory_bresp),
+      .violations(unused_violations)
   );
-  assign program_arready = arready[0];
-  assign program_rvalid = rvalid[0];
-  assign program_rdata = rdata;
-  assign program_rresp = rresp;
-  assign program_rlast = rlast;
-  assign input_arready = arready[1];
-  assign input_rvalid = rvalid[1];
-  assign input_rdata = rdata;
-  assign input_rresp = rresp;
-  assign input_rlast = rlast;
-  assign weight_arready = arready[2];
-  assign weight_rvalid = rvalid[2];
-  assign weight_rdata = rdata;
-  assign weight_rresp = rresp;
-  assign weight_rlast = rlast;
-  assign operand_arready = arready[3];
-  assign operand_rvalid = rvalid[3];
-  assign operand_rdata = rdata;
-  assign operand_rresp = rresp;
-  assign operand_rlast = rlast;
-  assign output_awready = awready[4];
-  assign output_wready = wready[4];
-  assign output_bvalid = bvalid[4];
-  assign output_bresp = bresp;
-  // All bursts are of whole beats, at rising addresses. Nobody reads what is written on a reader's wires.
-  wire unused = &{1'b0, program_arsize, program_arburst, input_arsize, input_arburst, weight_arsize, weight_arburst, operand_arsize,
-                  operand_arburst, output_awsize, output_awburst, arready[4], rvalid[4], awready[3:0], wready[3:0], bvalid[3:0]};
+`endif
 endmodule

@@ -50,6 +50,7 @@ module kiln_systolic #(
     parameter int unsigned MEMORY_LATENCY = 16,  // cycles that the ports hide: requests under way, words read ahead
     parameter longint unsigned MEMORY_BYTES = 64'd1 << 30,
     parameter int unsigned COMMAND_QUEUE_DEPTH = 4,
+    parameter bit SHARED_BUS = 1'b0,  // the ports' buses are one (kiln_shared_bus): they ask in turn
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,  // derived, do not set
     localparam int unsigned SCALE_PORT_BITS = kiln_systolic_pkg::SCALE_PORT_BYTES * 8
 ) (
@@ -261,6 +262,29 @@ module kiln_systolic #(
   );
   assign running = !unit_reset;
 
+  // ---- Turns at a shared bus: program, inputs, weights, operands. Results have the bus for writes to themselves.
+  localparam int unsigned READERS = 4;
+  logic program_turn_request, program_port_free, program_turn, input_turn_request, input_port_free, input_turn;
+  logic weight_turn_request, weight_port_free, weight_turn, operand_turn_request, operand_port_free, operand_turn;
+  logic [READERS-1:0] turn_requests, ports_free, turns;
+  assign turn_requests = {operand_turn_request, weight_turn_request, input_turn_request, program_turn_request};
+  assign ports_free    = {operand_port_free, weight_port_free, input_port_free, program_port_free};
+  assign {operand_turn, weight_turn, input_turn, program_turn} = turns;
+  if (SHARED_BUS) begin : g_shared_bus
+    kiln_bus_turns #(
+        .MASTERS(READERS)
+    ) bus_turns (
+        .clock,
+        .reset(port_reset),
+        .request(turn_requests),
+        .port_free(ports_free),
+        .turn(turns)
+    );
+  end else begin : g_own_buses
+    assign turns = '1;
+    wire unused_turns = &{1'b0, turn_requests, ports_free};
+  end
+
   // ---- Block scales: the units' ways to them
   localparam int unsigned INPUT_SCALE_TAG_BITS = 3 + INPUT_PLACE_BITS;
   localparam int unsigned COLUMN_BITS = ARRAY_COLUMNS > 1 ? $clog2(ARRAY_COLUMNS) : 1;
@@ -392,6 +416,9 @@ module kiln_systolic #(
       .word_ready     (1'b1),
       .word_data      (input_word_data),
       .word_tag       (input_word_tag),
+      .turn_request   (input_turn_request),
+      .port_free      (input_port_free),
+      .turn           (input_turn),
       .idle           (input_idle),
       .fault          (input_fault),
       .range_fault    (input_range_fault),
@@ -501,6 +528,9 @@ module kiln_systolic #(
       .word_ready     (1'b1),
       .word_data      (weight_word_data),
       .word_tag       (weight_word_tag),
+      .turn_request   (weight_turn_request),
+      .port_free      (weight_port_free),
+      .turn           (weight_turn),
       .idle           (weight_idle),
       .fault          (weight_fault),
       .range_fault    (weight_range_fault),
@@ -762,6 +792,9 @@ module kiln_systolic #(
       .word_ready     (operand_word_ready),
       .word_data      (operand_word_data),
       .word_tag       (operand_word_tag),
+      .turn_request   (operand_turn_request),
+      .port_free      (operand_port_free),
+      .turn           (operand_turn),
       .idle           (operand_idle),
       .fault          (operand_fault),
       .range_fault    (operand_range_fault),

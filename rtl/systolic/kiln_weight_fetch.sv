@@ -256,7 +256,7 @@ module kiln_weight_fetch #(
       depthwise_free <= depthwise_free + 2'(depthwise_released) - 2'(depthwise_takes);
     end
   end
-  assign busy = fire || (asked && !request_ready) || scales_busy;
+  assign busy = request_valid || (asked && !request_ready) || scales_busy;
   assign bytes_read = fire ? request_bytes : '0;
   assign stalled_previous = command_valid && port_done && !earlier_finished;
   assign stalled_bank = command_valid && port_done && earlier_finished && !bank_there;

@@ -282,9 +282,6 @@ StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProg
   KILN_ASSIGN_OR_RETURN(Graph quantised, PrepareForAccelerator(network, options, recipe, calibrated_on, &report));
   if (progress) progress("compile", 0, 1);
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Program> program, accelerator->Compile(quantised, options.compile));
-  if (const std::string reason = accelerator->UntimedReason(); !reason.empty()) {
-    report.notes.push_back("cycles: " + reason);
-  }
   DescribeProgram(*accelerator, design_point, *program, &report, options.node_nm);
   return CompiledNetwork{std::move(network),     std::move(quantised), std::move(images), design_point,
                          std::move(accelerator), std::move(program),   std::move(report)};

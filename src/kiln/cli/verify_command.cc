@@ -95,8 +95,7 @@ class VerifyCommand final : public Command {
     report->accelerator = compiled.accelerator->name();
     report->images = images;
     report->notes = compiled.report.notes;
-    report->untimed_reason = rtl_.ideal_memory() ? compiled.accelerator->UntimedReason()
-                                                 : "the memory is not the ideal one of the cycle level";
+    report->untimed_reason = rtl_.ideal_memory() ? "" : "the memory is not the ideal one of the cycle level";
     report->timed = report->untimed_reason.empty();
     KILN_ASSIGN_OR_RETURN(const RunResult functional,
                           run(Level::kFunctional, "functional", &report->functional_seconds));

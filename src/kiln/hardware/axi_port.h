@@ -13,6 +13,8 @@ namespace kiln {
 // must exceed it. Read: the word of a request accepted in cycle t, of n beats, is at the port's output in cycle t + n -
 // 1 + L. Write: the port counts the request as done so that it is visible in cycle t + n + L.
 inline constexpr int kAxiPortLatency = 2;
+// The same where ports share a bus (SHARED_PORT_LATENCY).
+inline constexpr int kSharedPortLatency = kAxiPortLatency + 1;
 
 // A beat is an aligned word of a port's width, a power of two of bytes; what begins in the middle of one and ends in
 // the next takes both. A request keeps its port for its beats, one without any (a null request) for one cycle.

@@ -9,7 +9,8 @@
 //   }
 //
 // Time is in whole cycles. What happens in one cycle is ordered by when it was scheduled, so a run is a pure function
-// of its inputs. A process that waits for what never comes is no error by itself: Run returns when no event is left,
+// of its inputs. What must see everything that happens in a cycle (an arbiter its requests) comes behind it
+// (EndOfCycle). A process that waits for what never comes is no error by itself: Run returns when no event is left,
 // and the caller sees which processes have not ended (Simulator::unfinished).
 #ifndef KILN_HARDWARE_EVENT_KERNEL_H_
 #define KILN_HARDWARE_EVENT_KERNEL_H_
@@ -55,6 +56,57 @@ class Process {
   std::coroutine_handle<promise_type> handle_;
 };
 
+// A part of a process that a process waits for: co_await Name(...). It starts there; what it is given must live so
+// long.
+class Part {
+ public:
+  struct promise_type {
+    Part get_return_object() { return Part(std::coroutine_handle<promise_type>::from_promise(*this)); }
+    std::suspend_always initial_suspend() noexcept { return {}; }
+    auto final_suspend() noexcept {
+      struct Awaiter {
+        bool await_ready() noexcept { return false; }
+        std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> handle) noexcept {
+          return handle.promise().waiting;
+        }
+        void await_resume() noexcept {}
+      };
+      return Awaiter{};
+    }
+    void return_void() {}
+    void unhandled_exception() { std::terminate(); }
+    std::coroutine_handle<> waiting;
+  };
+
+  explicit Part(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
+  Part(Part&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Part& operator=(Part&&) = delete;
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+  ~Part() {
+    if (handle_) handle_.destroy();
+  }
+
+  bool await_ready() const { return false; }
+  std::coroutine_handle<> await_suspend(std::coroutine_handle<> waiting) {
+    handle_.promise().waiting = waiting;
+    return handle_;
+  }
+  void await_resume() const {}
+
+ private:
+  std::coroutine_handle<promise_type> handle_;
+};
+
+// What is called behind all that happens in a cycle (Simulator::AtEndOf). It schedules nothing but later cycles.
+class EndOfCycle {
+ public:
+  virtual void At(int64_t cycle) = 0;
+
+ protected:
+  ~EndOfCycle() = default;
+};
+
 class Simulator {
  public:
   Simulator() = default;
@@ -75,9 +127,22 @@ class Simulator {
     events_.push({at, sequence_++, handle});
   }
 
+  // Calls `what` behind everything in cycle `at`. It is no event: it does not move now(), and must live so long.
+  void AtEndOf(int64_t at, EndOfCycle* what) {
+    KILN_CHECK(at >= now_);
+    ends_.push({at, sequence_++, what});
+  }
+
   // Works off all events, or stops when the next lies beyond `limit` (then returns false).
   bool Run(int64_t limit) {
-    while (!events_.empty()) {
+    while (!events_.empty() || !ends_.empty()) {
+      if (events_.empty() || (!ends_.empty() && ends_.top().at < events_.top().at)) {
+        const End end = ends_.top();
+        if (end.at > limit) return false;
+        ends_.pop();
+        end.what->At(end.at);
+        continue;
+      }
       const Event event = events_.top();
       if (event.at > limit) return false;
       events_.pop();
@@ -119,6 +184,12 @@ class Simulator {
       return at != other.at ? at > other.at : sequence > other.sequence;
     }
   };
+  struct End {
+    int64_t at;
+    uint64_t sequence;
+    EndOfCycle* what;
+    bool operator<(const End& other) const { return at != other.at ? at > other.at : sequence > other.sequence; }
+  };
   struct Named {
     std::string name;
     Process process;
@@ -126,6 +197,7 @@ class Simulator {
   int64_t now_ = 0;
   uint64_t sequence_ = 0;
   std::priority_queue<Event> events_;
+  std::priority_queue<End> ends_;
   std::vector<Named> processes_;
 };
 

@@ -151,7 +151,7 @@ class FetchBench {
       ASSERT_EQ(unit_->command_ready, last);
       // What it says of itself: at work for as long as a request keeps a port.
       const bool port_done = (!asked_ || port_.Ready()) && !scales_busy;
-      ASSERT_EQ(unit_->busy, accepted || !port_done) << "cycle " << cycle_;
+      ASSERT_EQ(unit_->busy, unit_->request_valid || !port_done) << "cycle " << cycle_;
       ASSERT_EQ(Unit::WaitsForCount(*unit_), there && port_done && !counts);
       ASSERT_EQ(Unit::WaitsForBank(*unit_), there && port_done && counts && no_bank);
       bytes_read += static_cast<int64_t>(unit_->bytes_read);

@@ -144,6 +144,7 @@ class Machine {
     m.control_awvalid = m.control_wvalid = m.control_arvalid = 0;
     m.control_bready = m.control_rready = 1;
     m.ports_idle = 1;
+    m.program_turn = 1;
     m.port_fault = m.range_fault = 0;
     m.finished = 0;
     m.program_arready = m.program_rvalid = 0;

@@ -212,7 +212,7 @@ TEST(SystolicFuzz, MalformedProgramsStopBehindDram) {
 
 // On one bus what one port has under way stands before what the others wait for.
 TEST(SystolicFuzz, MalformedProgramsStopOnASharedBus) {
-  Fuzz<Vsystolic_shared_bus>(Square(), AxiTiming(Ideal(Square())).StallAll(0.3), false, 15000, 30);
+  Fuzz<Vsystolic_shared_bus>(SharedBus(), AxiTiming(Ideal(SharedBus())).StallAll(0.3), false, 15000, 30);
 }
 
 // ---- Directed.

@@ -74,6 +74,13 @@ inline Config Wide() {
   return c;
 }
 
+// The same on one bus.
+inline Config SharedBus() {
+  Config c = Square();
+  c.shared_bus = true;
+  return c;
+}
+
 // Block scales: of two column tiles each, with a vector unit in fp32 behind float sums.
 inline Config Blocks() {
   Config c = Square();
@@ -112,7 +119,7 @@ inline Config Bf16() {
 
 inline AxiTiming Ideal(const Config& config) {
   AxiTiming timing;
-  timing.latency = static_cast<uint64_t>(config.memory_latency - kAxiPortLatency);
+  timing.latency = static_cast<uint64_t>(config.memory_latency - config.port_latency());
   return timing;
 }
 

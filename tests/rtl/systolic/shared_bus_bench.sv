@@ -101,6 +101,7 @@ module shared_bus_bench #(
   logic [DATA_BITS-1:0] output_wdata;
   logic [DATA_BYTES-1:0] output_wstrb;
   kiln_systolic #(
+      .SHARED_BUS               (1'b1),
       .ARRAY_ROWS               (ARRAY_ROWS),
       .ARRAY_COLUMNS            (ARRAY_COLUMNS),
       .INPUT_BUFFER_WORDS       (INPUT_BUFFER_WORDS),

@@ -117,8 +117,6 @@ class Accelerator {
   virtual StatusOr<Cost> EstimateCost(int node_nm) const = 0;
   // Multiply-accumulates that the design point can do in one cycle at most, for utilisation.
   virtual double PeakMacsPerCycle() const = 0;
-  // Why the rtl level's cycles are not those of the cycle level even behind an ideal memory; empty: they are.
-  virtual std::string UntimedReason() const { return ""; }
   // Looks for the first kernel that the rtl level runs in other cycles (where they are comparable) or leaves other bits
   // behind than the cycle level, on a batch of one image, and writes the hardware's signals around it to `file` (FST).
   // Where they do the same nothing is written. Unimplemented where a family has no RTL.

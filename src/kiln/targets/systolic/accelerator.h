@@ -27,9 +27,6 @@ class SystolicAccelerator final : public Accelerator {
   StatusOr<std::unique_ptr<Program>> Compile(const Graph& graph, const CompileOptions& options) const override;
   StatusOr<RunResult> Run(const Program& program, const Batch& batch, const RunOptions& options) const override;
   Status EmitRtl(const Program& program, const std::filesystem::path& folder) const override;
-  std::string UntimedReason() const override {
-    return config_.shared_bus ? "the ports share a bus, the cycle level's count is that of independent ones" : "";
-  }
   StatusOr<Waveform> RecordDifference(const Program& program, const Batch& batch, const RtlOptions& options,
                                       const std::filesystem::path& file) const override;
   StatusOr<Cost> EstimateCost(int node_nm) const override;

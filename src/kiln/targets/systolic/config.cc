@@ -226,7 +226,7 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
               "one value for all *_port_bytes and instruction_bytes_per_cycle");
     break;
   }
-  root.Int("memory_latency", &c.memory_latency, kLeastMemoryLatency, 4096);
+  root.Int("memory_latency", &c.memory_latency, c.port_latency() + kLeastAnswer, 4096);
   root.Int("memory_bytes", &c.memory_bytes, 4096, kMaxMemory);
 
   root.Int("command_queue_depth", &c.command_queue_depth, 1, 32);

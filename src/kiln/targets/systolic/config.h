@@ -25,14 +25,15 @@ namespace kiln::systolic {
 // Of operand_buffer_words: room is looked at a cycle later and the last word keeps its place until it has been read;
 // the RTL numbers places in a byte.
 inline constexpr int kLeastOperandBuffer = 4, kMostOperandBuffer = 256;
-// Widths of AXI4 data buses, in bytes, and the least memory_latency: what a port itself takes, and a memory that
+// Widths of AXI4 data buses, in bytes, and the least memory_latency but for what a port itself takes: a memory that
 // answers two cycles after the address.
 inline constexpr int kLeastPort = 8, kMostPort = 128;
 // Of vector_stages, and a set of stages that holds every one.
 inline constexpr int kMostVectorStages = 12;
 inline constexpr uint32_t kEveryStage = (uint32_t{1} << kMostVectorStages) - 1;
 inline constexpr int kLeastInstructionPort = 16;  // a word of the program
-inline constexpr int kLeastMemoryLatency = kAxiPortLatency + 2;
+inline constexpr int kLeastAnswer = 2;
+inline constexpr int kLeastMemoryLatency = kAxiPortLatency + kLeastAnswer;
 
 struct Config {
   std::string name;
@@ -94,8 +95,7 @@ struct Config {
   int memory_latency = 16;                  // cycles, every port, fixed
   int64_t memory_bytes = int64_t{1} << 30;  // size of the address space that programs may use
 
-  // All ports, then alike in width, on one AXI4 bus behind an arbiter. The cycle level counts as if each had a memory
-  // of its own (docs/systolic.md, "Ports").
+  // All ports, then alike in width, on one AXI4 bus: those that read ask in turn (docs/systolic.md, "Ports").
   bool shared_bus = false;
 
   // Command processor.
@@ -104,6 +104,8 @@ struct Config {
 
   double clock_mhz = 500;  // only to turn cycles into seconds
 
+  // Of memory_latency, what the ports themselves take.
+  int port_latency() const { return shared_bus ? kSharedPortLatency : kAxiPortLatency; }
   int lanes() const { return array_columns; }
   // The stages, of those that there are, that a set holds; 32 bits for at most kMostVectorStages.
   uint32_t present_stages(uint32_t stages) const { return stages & ((uint32_t{1} << vector_stages) - 1); }

@@ -5,8 +5,11 @@
 #include <string>
 #include <utility>
 
+#include "kiln/hardware/axi_port.h"
+#include "kiln/hardware/bus_turns.h"
 #include "kiln/hardware/event_kernel.h"
 #include "kiln/targets/systolic/cycle_data.h"
+#include "kiln/targets/systolic/requests.h"
 #include "kiln/targets/systolic/run_steps.h"
 #include "kiln/targets/systolic/timing.h"
 #include "kiln/targets/systolic/units.h"
@@ -15,10 +18,15 @@
 namespace kiln::systolic {
 namespace {
 
+using hardware::BusTurns;
 using hardware::Counter;
+using hardware::Part;
 using hardware::Process;
 using hardware::Queue;
 using hardware::Simulator;
+
+// Readers on a shared bus, in the order of their turns (kiln_systolic.sv).
+enum Reader { kProgramReader, kInputReader, kWeightReader, kOperandReader, kReaders };
 
 // An instruction with everything that can be known of it before it runs.
 struct Prepared {
@@ -57,11 +65,12 @@ class Recorder {
     if (const int64_t cycles = simulator_.now() - since; cycles > 0) units_[unit].stall_cycles[cause] += cycles;
   }
   // The unit starts to work for `cycles` on instruction `index`.
-  void Busy(Unit unit, size_t index, int64_t cycles) {
-    if (cycles <= 0) return;
-    units_[unit].busy_cycles += cycles;
+  void Busy(Unit unit, size_t index, int64_t cycles) { Busy(unit, index, simulator_.now(), simulator_.now() + cycles); }
+  // It works, or has worked, from `begin` to `end`.
+  void Busy(Unit unit, size_t index, int64_t begin, int64_t end) {
+    if (begin >= end) return;
+    units_[unit].busy_cycles += end - begin;
     const int kernel = static_cast<int>(instructions_[index].kernel);
-    const int64_t begin = simulator_.now(), end = begin + cycles;
     std::vector<Span>& spans = spans_[unit];
     if (!spans.empty() && Joins(spans.back(), kernel, begin)) {
       spans.back().end = end;
@@ -170,6 +179,9 @@ class Machine {
         parameters_ready_(simulator_, 1),
         parameters_released_(simulator_),
         writes_(simulator_, instructions.size() + 1),
+        bus_(simulator_, kReaders),
+        words_(simulator_, static_cast<size_t>(PrefetchWords(config))),
+        words_taken_(simulator_),
         accumulation_(static_cast<size_t>(config.accumulation_buffer_banks)),
         array_weights_(config),
         shadow_weights_(config) {
@@ -186,6 +198,7 @@ class Machine {
 
   Status Run(Trace& trace) {
     simulator_.Spawn("command processor", CommandProcessor());
+    if (config_.shared_bus && !prepared_.empty()) simulator_.Spawn("program fetch", ProgramFetch());
     simulator_.Spawn("input fetch", InputFetch());
     simulator_.Spawn("weight fetch", WeightFetch());
     simulator_.Spawn("weight load", WeightLoad());
@@ -233,8 +246,10 @@ class Machine {
 
   // Fetches, decodes, and hands each instruction to all units that it uses at once, when all their queues have room.
   Process CommandProcessor() {
-    co_await simulator_.Delay(config_.memory_latency);  // of the program's first bytes
-    recorder_.Stall(kCommandProcessor, kNoProgramWord, 0);
+    if (!config_.shared_bus) {
+      co_await simulator_.Delay(config_.memory_latency);  // of the program's first bytes
+      recorder_.Stall(kCommandProcessor, kNoProgramWord, 0);
+    }
     // The last one is the header that ends the program. Spans have no better place for it than the last kernel.
     for (size_t i = 0; !prepared_.empty() && i <= prepared_.size(); ++i) {
       const bool end = i == prepared_.size();
@@ -242,11 +257,19 @@ class Machine {
       co_await finished_.AtLeast(static_cast<int64_t>(i) + 1 - StageMemories(config_));
       recorder_.Stall(kCommandProcessor, kStageMemoriesFull, since);
       const int64_t bytes = end ? kInstructionWordBytes : prepared_[i].encoded_bytes;
-      const int64_t cycles = DispatchCycles(config_, bytes);
-      recorder_.Busy(kCommandProcessor, end ? i - 1 : i, cycles);
+      const size_t kernel_of = end ? i - 1 : i;
       recorder_.unit(kCommandProcessor).bytes_read += bytes;
-      co_await simulator_.Delay(cycles);
-      if (end) co_return;
+      if (config_.shared_bus) {
+        co_await TakeWords(bytes / kInstructionWordBytes, kernel_of);
+      } else {
+        const int64_t cycles = DispatchCycles(config_, bytes);
+        recorder_.Busy(kCommandProcessor, kernel_of, cycles);
+        co_await simulator_.Delay(cycles);
+      }
+      if (end) {
+        StopProgramFetch();
+        co_return;
+      }
       since = simulator_.now();
       int64_t room = 0;  // when the last queue gets room
       for (int u = 0; u < kUnits; ++u) {
@@ -266,6 +289,76 @@ class Machine {
         co_await queue.queue.Push(i);
       }
     }
+  }
+
+  // On a shared bus the words of the program come when their requests have had their turns. Words are asked for ahead,
+  // until the program's end has been decoded. (The memory goes on behind it.)
+  static int64_t PrefetchWords(const Config& config) { return config.memory_latency + 16; }  // PREFETCH_WORDS
+  Process ProgramFetch() {
+    for (int64_t word = 0;; ++word) {
+      co_await words_taken_.AtLeast(word + 1 - PrefetchWords(config_));
+      if (program_ended_) co_return;
+      const int64_t turn = co_await bus_.Turn(kProgramReader, 1);
+      if (turn == BusTurns::kWithdrawn) co_return;
+      co_await words_.Push(word, config_.memory_latency - 1);
+    }
+  }
+  // Decodes so many words, a cycle each, and hands the instruction on.
+  Part TakeWords(int64_t words, size_t index) {
+    for (int64_t i = 0; i < words; ++i) {
+      const int64_t since = simulator_.now();
+      co_await words_.Pop();
+      recorder_.Stall(kCommandProcessor, kNoProgramWord, since);
+      recorder_.Busy(kCommandProcessor, index, 1);
+      co_await simulator_.Delay(1);
+      words_taken_.Add();
+    }
+    recorder_.Busy(kCommandProcessor, index, 1);
+    co_await simulator_.Delay(1);
+  }
+  void StopProgramFetch() {
+    program_ended_ = true;
+    bus_.Withdraw(kProgramReader);
+    words_taken_.Add(PrefetchWords(config_));
+  }
+
+  // The requests of a step on the shared bus. With `through`, the unit is through with its instruction in the first
+  // cycle of the last one.
+  Part Ask(Reader reader, const Requests& requests, CommandQueue* through) {
+    for (size_t i = 0; i < requests.size(); ++i) {
+      if (requests[i] == 0) {
+        co_await simulator_.Delay(1);
+      } else {
+        co_await bus_.Turn(reader, requests[i]);
+      }
+      if (through != nullptr && i + 1 == requests.size()) through->Done();
+      co_await simulator_.Delay(std::max(requests[i], 1) - 1);
+    }
+  }
+
+  // The words of the vector unit on the shared bus, as BoundedSlots of timing_vector.cc has them on a port of their
+  // own. Sets `time` to what DrainTime or VectorInstructionTime would say.
+  Part AskForWords(VectorWords words, const VectorProgram& program, VectorTime* time) {
+    const int64_t start = simulator_.now();
+    std::vector<int64_t> entered(static_cast<size_t>(config_.operand_buffer_words - 1), start - 1);
+    int64_t next_turn = start, written = start;
+    size_t at = 0;
+    for (VectorWord word; words.Next(&word); at = at + 1 == entered.size() ? 0 : at + 1) {
+      co_await simulator_.WaitUntil(entered[at] + 1);
+      const int64_t begin = simulator_.now();
+      co_await simulator_.Delay(word.search);
+      co_await Ask(kOperandReader, word.operands, nullptr);
+      const int64_t ready = simulator_.now() + (word.operands.empty() ? 0 : config_.memory_latency);
+      const int64_t enter = std::max(next_turn, ready);
+      const int64_t slot = std::max({simulator_.now() - begin, word.output, int64_t{1}}) + word.gap;
+      entered[at] = enter;
+      next_turn = enter + slot;
+      if (word.to_memory) written = enter + word.output;
+      co_await simulator_.WaitUntil(begin + slot);
+    }
+    co_await simulator_.WaitUntil(next_turn);
+    const int64_t depth = PipelineDepth(program, config_);
+    *time = {next_turn - start, std::max(next_turn, written + config_.memory_latency) - start + depth};
   }
 
   Process InputFetch() {
@@ -290,21 +383,34 @@ class Machine {
           const int64_t since = simulator_.now();
           co_await buffer.released.AtLeast(k - 1);
           recorder_.Stall(kInputFetch, kInputBankFull, since);
-          int64_t cycles = 0;
-          for (int32_t g = first; g < end; ++g) cycles += GroupFetchCycles(in, config_, p.geometry, visit, g);
           const int64_t before = memory_.bytes_read;
           FillInputs(in, config_, array_numbers_, p.geometry, visit, first, end, memory_, buffer.bank(k));
           recorder_.unit(kInputFetch).bytes_read += memory_.bytes_read - before;
-          recorder_.Busy(kInputFetch, i, cycles);
           const bool last = &visit == last_fetch && fill + 1 == p.geometry.fills;
-          const int64_t tail = last ? LastGroupBeats(in, config_, p.geometry, visit, end - 1) - 1 : 0;
-          co_await simulator_.Delay(cycles - tail);
-          if (last) commands_[kInputFetch]->Done();
-          co_await simulator_.Delay(tail);
+          CommandQueue* through = last ? commands_[kInputFetch].get() : nullptr;
+          if (config_.shared_bus) {
+            const int64_t begin = simulator_.now();
+            const Requests requests = InputFillRequests(in, config_, p.geometry, visit, first, end);
+            co_await Ask(kInputReader, requests, through);
+            recorder_.Busy(kInputFetch, i, begin, simulator_.now());
+          } else {
+            int64_t cycles = 0;
+            for (int32_t g = first; g < end; ++g) cycles += GroupFetchCycles(in, config_, p.geometry, visit, g);
+            recorder_.Busy(kInputFetch, i, cycles);
+            co_await Fetch(cycles, last ? LastGroupBeats(in, config_, p.geometry, visit, end - 1) : 1, through);
+          }
           co_await buffer.filled.Push(k, config_.memory_latency);
         }
       }
     }
+  }
+
+  // A step of a fetch unit on a port of its own. With `through`, the unit is through with its instruction in the first
+  // cycle of the last request.
+  Part Fetch(int64_t cycles, int64_t last_beats, CommandQueue* through) {
+    co_await simulator_.Delay(cycles - (last_beats - 1));
+    if (through != nullptr) through->Done();
+    co_await simulator_.Delay(last_beats - 1);
   }
 
   // The last visit that has a flag.
@@ -346,29 +452,42 @@ class Machine {
           co_await buffer.released.AtLeast(k - 1);
           recorder_.Stall(kWeightFetch, kWeightBankFull, since);
           const int64_t before = memory_.bytes_read;
-          int64_t cycles = 0;
           WeightBank& bank = buffer.bank(k);
+          std::vector<std::pair<int32_t, int32_t>> fetched;  // row and column tiles
           if (depthwise) {
             FetchDepthwiseWeights(in, config_, array_numbers_, visit, memory_, bank);
-            cycles = WeightFetchCycles(in, config_, visit.batch, 0, visit.first_column);
+            fetched.emplace_back(0, visit.first_column);
           } else {
             bank = {};
             for (int64_t t = first; t < end; ++t) {
               const auto [row_tile, column] = TileOfBlock(p.geometry, visit, t);
+              fetched.emplace_back(row_tile, visit.first_column + column);
               FetchWeightTile(in, config_, array_numbers_, p.geometry, visit, row_tile, visit.first_column + column,
                               memory_, bank);
-              cycles += WeightFetchCycles(in, config_, visit.batch, row_tile, visit.first_column + column);
             }
           }
           recorder_.unit(kWeightFetch).bytes_read += memory_.bytes_read - before;
-          recorder_.Busy(kWeightFetch, i, cycles);
           const bool last = &visit == last_fetch && end == tiles;
-          const auto [last_row, last_column] = depthwise ? std::pair{0, 0} : TileOfBlock(p.geometry, visit, end - 1);
-          const int64_t tail =
-              last ? LastWeightBeats(in, config_, visit.batch, last_row, visit.first_column + last_column) - 1 : 0;
-          co_await simulator_.Delay(cycles - tail);
-          if (last) commands_[kWeightFetch]->Done();
-          co_await simulator_.Delay(tail);
+          CommandQueue* through = last ? commands_[kWeightFetch].get() : nullptr;
+          if (config_.shared_bus) {
+            const int64_t begin = simulator_.now();
+            for (const auto& [row_tile, column_tile] : fetched) {
+              const Requests requests = WeightTileRequests(in, config_, visit.batch, row_tile, column_tile);
+              co_await Ask(
+                  kWeightReader, requests,
+                  row_tile == fetched.back().first && column_tile == fetched.back().second ? through : nullptr);
+            }
+            recorder_.Busy(kWeightFetch, i, begin, simulator_.now());
+          } else {
+            int64_t cycles = 0;
+            for (const auto& [row_tile, column_tile] : fetched) {
+              cycles += WeightFetchCycles(in, config_, visit.batch, row_tile, column_tile);
+            }
+            recorder_.Busy(kWeightFetch, i, cycles);
+            const auto [row_tile, column_tile] = fetched.back();
+            co_await Fetch(cycles, last ? LastWeightBeats(in, config_, visit.batch, row_tile, column_tile) : 1,
+                           through);
+          }
           co_await buffer.filled.Push(k, config_.memory_latency);
         }
       }
@@ -508,13 +627,18 @@ class Machine {
         const int64_t before = memory_.bytes_read;
         FetchParameters(*p.instruction, config_, visit, memory_, parameters_);
         recorder_.unit(kParameterFetch).bytes_read += memory_.bytes_read - before;
-        const int64_t cycles = ParameterFetchCycles(*p.instruction, config_, visit);
-        recorder_.Busy(kParameterFetch, i, cycles);
         const bool last = &visit == last_fetch;
-        const int64_t tail = last ? LastParameterBeats(*p.instruction, config_, visit) - 1 : 0;
-        co_await simulator_.Delay(cycles - tail);
-        if (last) commands_[kParameterFetch]->Done();
-        co_await simulator_.Delay(tail);
+        CommandQueue* through = last ? commands_[kParameterFetch].get() : nullptr;
+        if (config_.shared_bus) {
+          const int64_t begin = simulator_.now();
+          const Requests requests = ParameterRequests(*p.instruction, config_, visit);
+          co_await Ask(kOperandReader, requests, through);
+          recorder_.Busy(kParameterFetch, i, begin, simulator_.now());
+        } else {
+          const int64_t cycles = ParameterFetchCycles(*p.instruction, config_, visit);
+          recorder_.Busy(kParameterFetch, i, cycles);
+          co_await Fetch(cycles, last ? LastParameterBeats(*p.instruction, config_, visit) : 1, through);
+        }
         co_await parameters_ready_.Push(0, config_.memory_latency);
       }
     }
@@ -534,9 +658,13 @@ class Machine {
           recorder_.Stall(kVectorUnit, kEarlierInstruction, since);
         }
         co_await simulator_.WaitUntil(WordsInOrder(in.vector));
-        time = VectorInstructionTime(in.vector, config_);
-        recorder_.Busy(kVectorUnit, i, time.busy);
-        co_await simulator_.Delay(time.busy);
+        if (config_.shared_bus) {
+          co_await AskForWords(VectorWords(in, config_), in.vector, &time);
+        } else {
+          time = VectorInstructionTime(in.vector, config_);
+          co_await simulator_.Delay(time.busy);
+        }
+        recorder_.Busy(kVectorUnit, i, simulator_.now() - time.busy, simulator_.now());
         WordsLeft(in.vector);
         const int64_t read = memory_.bytes_read, written = memory_.bytes_written;
         RunVectorRows(in, numbers_, memory_);
@@ -553,9 +681,13 @@ class Machine {
           recorder_.Stall(kVectorUnit, kNoChannelParameters, since);
         }
         co_await simulator_.WaitUntil(WordsInOrder(in.vector));
-        time = DrainTime(in, config_, visit);
-        recorder_.Busy(kVectorUnit, i, time.busy);
-        co_await simulator_.Delay(time.busy);
+        if (config_.shared_bus) {
+          co_await AskForWords(VectorWords(in, config_, visit), in.vector, &time);
+        } else {
+          time = DrainTime(in, config_, visit);
+          co_await simulator_.Delay(time.busy);
+        }
+        recorder_.Busy(kVectorUnit, i, simulator_.now() - time.busy, simulator_.now());
         WordsLeft(in.vector);
         const int64_t read = memory_.bytes_read, written = memory_.bytes_written;
         DrainBlock(in, numbers_, visit, AccumulationOf(block), parameters_, memory_);
@@ -619,6 +751,12 @@ class Machine {
   Queue<int> parameters_ready_;
   Counter parameters_released_;
   Queue<size_t> writes_;
+
+  // Of a shared bus.
+  BusTurns bus_;
+  Queue<int64_t> words_;  // of the program
+  Counter words_taken_;
+  bool program_ended_ = false;
 
   std::vector<int64_t> first_visit_;  // number of the first block of each instruction, counted over the whole program
   std::vector<AccumulationBank> accumulation_;

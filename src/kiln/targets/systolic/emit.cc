@@ -145,6 +145,7 @@ std::vector<Parameter> ParametersOf(const Config& c) {
       {"MEMORY_LATENCY", number(c.memory_latency)},
       {"MEMORY_BYTES", fmt::format("64'd{}", c.memory_bytes)},
       {"COMMAND_QUEUE_DEPTH", number(c.command_queue_depth)},
+      {"SHARED_BUS", c.shared_bus ? "1'b1" : "1'b0"},
   };
 }
 
@@ -182,7 +183,7 @@ std::string DesignHeader(const Config& c) {
       "constexpr unsigned kMemoryLatency = {};\n\n"
       "}}  // namespace kiln_design\n\n#endif  // KILN_DESIGN_H_\n",
       c.name, c.instruction_bytes_per_cycle, c.input_port_bytes, c.weight_port_bytes, c.operand_port_bytes,
-      c.output_port_bytes, c.memory_latency - kAxiPortLatency);
+      c.output_port_bytes, c.memory_latency - c.port_latency());
 }
 
 }  // namespace

@@ -8,36 +8,12 @@
 #include "kiln/hardware/axi_port.h"
 #include "kiln/support/check.h"
 #include "kiln/support/integer.h"
+#include "kiln/targets/systolic/requests.h"
 
 namespace kiln::systolic {
 namespace {
 
 uint64_t Offset(uint64_t base, int64_t offset) { return base + static_cast<uint64_t>(offset); }
-
-// One stretch of a packed word that comes with one request: consecutive entries of the list (ky, kx, c) that are
-// neighbours in memory.
-struct PackedRun {
-  int32_t tap_y = 0, tap_x = 0;  // of the first entry
-  int32_t channel = 0;           // likewise
-  int64_t entries = 0;
-};
-
-std::vector<PackedRun> PackedRuns(const Instruction& instruction, const Config& config, int32_t row_tile) {
-  const Convolution& conv = instruction.convolution;
-  // Columns of one ky are neighbours in memory only when taps and pixels both follow each other without a gap.
-  const bool joined = conv.dilation_x == 1 && conv.input_column_stride == conv.channels * config.input_format.bytes();
-  const int64_t run = int64_t{joined ? conv.kernel_x : 1} * conv.channels;
-  const int64_t first = int64_t{row_tile} * config.array_rows;
-  const int64_t end = first + ValidRows(instruction, config, row_tile);
-  std::vector<PackedRun> runs;
-  for (int64_t at = first; at < end;) {
-    const int64_t next = std::min(end, (at / run + 1) * run);
-    const int32_t tap = static_cast<int32_t>(at / conv.channels);
-    runs.push_back({tap / conv.kernel_x, tap % conv.kernel_x, static_cast<int32_t>(at % conv.channels), next - at});
-    at = next;
-  }
-  return runs;
-}
 
 // Cycles of one run over the pixels ox of one output row: what lies inside the image is fetched, a run wholly outside
 // takes one cycle. `row` is the address of the input row's first pixel.

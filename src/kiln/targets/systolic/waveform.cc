@@ -123,7 +123,7 @@ StatusOr<Waveform> RecordDifference(const SystolicProgram& program, const Batch&
   KILN_CHECK(batch.images() == 1);
   KILN_ASSIGN_OR_RETURN(const Simulation simulation, Simulation::BuildDesign(program, options, /*trace=*/true));
   const uint64_t base = ProgramImageOf(program).base;
-  const bool timed = options.ideal_memory() && !program.config().shared_bus;
+  const bool timed = options.ideal_memory();
   Waveform found;
   const ImageRunner run = [&](int64_t, std::span<uint8_t> memory) -> Status {
     for (const Step& step : program.steps()) {

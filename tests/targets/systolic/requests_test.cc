@@ -1,0 +1,104 @@
+// Requests one by one against the closed forms of their sums (timing.h), on random instructions.
+#include "kiln/targets/systolic/requests.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "kiln/targets/systolic/timing.h"
+#include "tests/targets/systolic/random_instruction.h"
+
+namespace kiln::systolic {
+namespace {
+
+int64_t CyclesOf(const Requests& requests) {
+  return std::accumulate(requests.begin(), requests.end(), int64_t{0},
+                         [](int64_t sum, int32_t beats) { return sum + std::max(beats, 1); });
+}
+
+// No two ports alike, so that one taken for another shows.
+Config AnyConfig(Random& random) {
+  Config config = RandomConfig(random);
+  RandomFormats(random, &config);
+  config.block_size = 0;
+  return config;
+}
+
+TEST(Requests, FetchesTakeTheirCycles) {
+  Random random(1);
+  int fills = 0, padding = 0;
+  for (int round = 0; round < 1500; ++round) {
+    const Config config = AnyConfig(random);
+    const Opcode opcode = random.Below(3) == 0 ? Opcode::kDepthwise : Opcode::kMatrix;
+    const RandomCase c = RandomInstruction(random, config, opcode);
+    const Instruction& in = c.instruction;
+    const Geometry geometry = GeometryOf(in, config);
+    for (const Visit& visit : VisitsOf(in, config)) {
+      const int32_t first = opcode == Opcode::kDepthwise ? visit.first_column : 0;
+      const int32_t groups = opcode == Opcode::kDepthwise ? 1 : std::min(geometry.groups, in.tiling.groups_per_bank);
+      int64_t cycles = 0;
+      for (int32_t g = first; g < first + groups; ++g) cycles += GroupFetchCycles(in, config, geometry, visit, g);
+      const Requests requests = InputFillRequests(in, config, geometry, visit, first, first + groups);
+      ASSERT_EQ(CyclesOf(requests), cycles);
+      ASSERT_GT(*std::max_element(requests.begin(), requests.end()), 0) << "a fill that waits for no memory";
+      ASSERT_EQ(std::max(requests.back(), 1), LastGroupBeats(in, config, geometry, visit, first + groups - 1));
+      padding += std::count(requests.begin(), requests.end(), 0) > 0 ? 1 : 0;
+      ++fills;
+
+      const int32_t row_tile = opcode == Opcode::kDepthwise ? 0 : geometry.row_tiles() - 1;
+      const Requests weights = WeightTileRequests(in, config, visit.batch, row_tile, visit.first_column);
+      ASSERT_EQ(CyclesOf(weights), WeightFetchCycles(in, config, visit.batch, row_tile, visit.first_column));
+      ASSERT_EQ(weights.back(), LastWeightBeats(in, config, visit.batch, row_tile, visit.first_column));
+      const Requests parameters = ParameterRequests(in, config, visit);
+      ASSERT_EQ(CyclesOf(parameters), ParameterFetchCycles(in, config, visit));
+      ASSERT_EQ(parameters.back(), LastParameterBeats(in, config, visit));
+    }
+  }
+  EXPECT_GT(padding, 100);
+  EXPECT_GT(fills - padding, 100);
+}
+
+// The words of a port of its own: what docs/systolic.md says of slots, word by word.
+VectorTime TimeOf(VectorWords words, const VectorProgram& program, const Config& config) {
+  std::vector<int64_t> entered;
+  int64_t slot_begin = 0, turn = 0, written = 0;
+  for (VectorWord word; words.Next(&word);) {
+    const size_t room = static_cast<size_t>(config.operand_buffer_words - 1);
+    if (entered.size() >= room) slot_begin = std::max(slot_begin, entered[entered.size() - room] + 1);
+    const int64_t asked = word.search + CyclesOf(word.operands);
+    const int64_t slot = std::max({asked, word.output, int64_t{1}}) + word.gap;
+    const int64_t enter = std::max(turn, slot_begin + asked + (word.operands.empty() ? 0 : config.memory_latency));
+    entered.push_back(enter);
+    slot_begin += slot;
+    turn = enter + slot;
+    if (word.to_memory) written = enter + word.output;
+  }
+  return {turn, std::max(turn, written + config.memory_latency) + PipelineDepth(program, config)};
+}
+
+TEST(Requests, WordsOfTheVectorUnitTakeTheirSlots) {
+  Random random(2);
+  for (int round = 0; round < 3000; ++round) {
+    const Config config = AnyConfig(random);
+    const auto opcode = static_cast<Opcode>(1 + random.Below(3));
+    const RandomCase c = RandomInstruction(random, config, opcode);
+    const Instruction& in = c.instruction;
+    if (opcode == Opcode::kVector) {
+      const VectorTime time = TimeOf(VectorWords(in, config), in.vector, config);
+      const VectorTime expected = VectorInstructionTime(in.vector, config);
+      ASSERT_EQ(time.busy, expected.busy) << Print(in, config);
+      ASSERT_EQ(time.finished, expected.finished) << Print(in, config);
+      continue;
+    }
+    for (const Visit& visit : VisitsOf(in, config)) {
+      const VectorTime time = TimeOf(VectorWords(in, config, visit), in.vector, config);
+      const VectorTime expected = DrainTime(in, config, visit);
+      ASSERT_EQ(time.busy, expected.busy) << Print(in, config);
+      ASSERT_EQ(time.finished, expected.finished) << Print(in, config);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kiln::systolic
