@@ -9,6 +9,7 @@
 #include "kiln/hardware/bus_turns.h"
 #include "kiln/hardware/event_kernel.h"
 #include "kiln/targets/systolic/cycle_data.h"
+#include "kiln/targets/systolic/cycle_recorder.h"
 #include "kiln/targets/systolic/requests.h"
 #include "kiln/targets/systolic/run_steps.h"
 #include "kiln/targets/systolic/timing.h"
@@ -51,77 +52,6 @@ std::vector<Prepared> Prepare(const Config& config, std::span<const Instruction>
   }
   return prepared;
 }
-
-// What a unit did, and why it waited.
-class Recorder {
- public:
-  Recorder(Simulator& simulator, std::span<const Instruction> instructions)
-      : simulator_(simulator), instructions_(instructions), units_(kUnits) {
-    for (int u = 0; u < kUnits; ++u) units_[static_cast<size_t>(u)].name = kUnitTable[static_cast<size_t>(u)].name;
-  }
-
-  // The unit was waiting for `cause` since `since`.
-  void Stall(Unit unit, const char* cause, int64_t since) {
-    if (const int64_t cycles = simulator_.now() - since; cycles > 0) units_[unit].stall_cycles[cause] += cycles;
-  }
-  // The unit starts to work for `cycles` on instruction `index`.
-  void Busy(Unit unit, size_t index, int64_t cycles) { Busy(unit, index, simulator_.now(), simulator_.now() + cycles); }
-  // It works, or has worked, from `begin` to `end`.
-  void Busy(Unit unit, size_t index, int64_t begin, int64_t end) {
-    if (begin >= end) return;
-    units_[unit].busy_cycles += end - begin;
-    const int kernel = static_cast<int>(instructions_[index].kernel);
-    std::vector<Span>& spans = spans_[unit];
-    if (!spans.empty() && Joins(spans.back(), kernel, begin)) {
-      spans.back().end = end;
-      return;
-    }
-    spans.push_back({unit, kernel, begin, end});
-    if (++count_ > kMaxSpans) Coarsen();
-  }
-  UnitTrace& unit(Unit unit) { return units_[unit]; }
-  std::vector<UnitTrace> TakeUnits() { return std::move(units_); }
-  void TakeSpans(Trace& trace) {
-    for (const std::vector<Span>& spans : spans_) trace.spans.insert(trace.spans.end(), spans.begin(), spans.end());
-    // A unit begins no two spans at once, so that this order is one.
-    std::sort(trace.spans.begin(), trace.spans.end(),
-              [](const Span& a, const Span& b) { return a.begin != b.begin ? a.begin < b.begin : a.unit < b.unit; });
-    trace.span_resolution = resolution_;
-  }
-
- private:
-  Simulator& simulator_;
-  std::span<const Instruction> instructions_;
-  bool Joins(const Span& last, int kernel, int64_t begin) const {
-    return last.kernel == kernel && begin - last.end <= resolution_;
-  }
-  // Doubles the resolution until a quarter of the room is free again.
-  void Coarsen() {
-    while (count_ > kMaxSpans / 4 * 3 && resolution_ < kCoarsest) {
-      resolution_ = std::max<int64_t>(1, 2 * resolution_);
-      count_ = 0;
-      for (std::vector<Span>& spans : spans_) {
-        size_t kept = 0;
-        for (size_t i = 1; i < spans.size(); ++i) {
-          if (Joins(spans[kept], spans[i].kernel, spans[i].begin)) {
-            spans[kept].end = spans[i].end;
-          } else {
-            spans[++kept] = spans[i];
-          }
-        }
-        if (!spans.empty()) spans.resize(kept + 1);
-        count_ += spans.size();
-      }
-    }
-  }
-
-  static constexpr size_t kMaxSpans = size_t{1} << 16;
-  static constexpr int64_t kCoarsest = int64_t{1} << 40;  // one span a kernel and unit is as coarse as it gets
-  std::vector<UnitTrace> units_;
-  std::vector<Span> spans_[kUnits];
-  size_t count_ = 0;
-  int64_t resolution_ = 0;
-};
 
 // A double buffer between a unit that fills banks and one that reads them. Fill k goes to bank k % 2 and may begin when
 // fill k - 2 has been released; filled banks are handed over in order.
@@ -471,11 +401,9 @@ class Machine {
           CommandQueue* through = last ? commands_[kWeightFetch].get() : nullptr;
           if (config_.shared_bus) {
             const int64_t begin = simulator_.now();
-            for (const auto& [row_tile, column_tile] : fetched) {
-              const Requests requests = WeightTileRequests(in, config_, visit.batch, row_tile, column_tile);
-              co_await Ask(
-                  kWeightReader, requests,
-                  row_tile == fetched.back().first && column_tile == fetched.back().second ? through : nullptr);
+            for (const auto& tile : fetched) {
+              const Requests requests = WeightTileRequests(in, config_, visit.batch, tile.first, tile.second);
+              co_await Ask(kWeightReader, requests, &tile == &fetched.back() ? through : nullptr);
             }
             recorder_.Busy(kWeightFetch, i, begin, simulator_.now());
           } else {
