@@ -4,6 +4,7 @@
 #include <array>
 #include <initializer_list>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "fmt/format.h"
@@ -49,8 +50,9 @@ Trace Timeline::ToTrace() const {
   trace.cycles = Signed(cycles_);
   trace.units.resize(kUnits);
   trace.spans = spans_;
-  std::stable_sort(trace.spans.begin(), trace.spans.end(),
-                   [](const Span& a, const Span& b) { return a.begin < b.begin; });
+  std::sort(trace.spans.begin(), trace.spans.end(), [](const Span& a, const Span& b) {
+    return std::tie(a.begin, a.unit, a.kernel) < std::tie(b.begin, b.unit, b.kernel);
+  });
   trace.kernels = kernels_;
   std::sort(trace.kernels.begin(), trace.kernels.end(),
             [](const KernelTrace& a, const KernelTrace& b) { return a.kernel < b.kernel; });
