@@ -9,6 +9,7 @@
 #include <regex>
 
 #include "fmt/format.h"
+#include "kiln/hardware/synthesis_mapping.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
 
@@ -296,50 +297,99 @@ NetlistStatistics StatisticsOf(const fs::path& parts) {
   return all;
 }
 
-// One run of Yosys over the whole hierarchy finds the same cells as one for each module.
+// One run of Yosys over the whole hierarchy finds what one for each module does, but for the noise of ABC, which goes
+// by the names of nets.
 class Whole : public Tools {
  protected:
-  // `kept`: modules that keep their boundary, as Yosys' patterns.
+  // `kept`: modules that keep their boundary, as Yosys' patterns. `commands`: for kPartModule, in the work folder.
   void ExpectTheSame(const char* source, const SynthesisOptions& options, const std::string& kept, size_t parts,
-                     const std::string& mapping) {
+                     const std::string& commands) {
     const auto result = Synthesise(Design(source), options, work_.path());
     ASSERT_TRUE(result.ok()) << result.status();
     const NetlistStatistics of_parts = StatisticsOf(work_.path() / "parts");
     EXPECT_EQ(of_parts.size(), parts);
 
-    const fs::path counts = work_.path() / "whole.json";
-    const std::string script =
-        fmt::format("read_rtlil {}; setattr -mod -set keep_hierarchy 1 {}; {}; clean -purge; tee -q -o {} stat -json",
-                    (work_.path() / "elaborated.il").string(), kept, mapping, counts.string());
-    const Status whole = RunProgram({"yosys", "-q", "-p", script}, work_.path() / "whole.log");
+    const fs::path counts = work_.path() / "whole.json", script = work_.path() / "whole.ys";
+    ASSERT_TRUE(WriteFile(script, fmt::format("read_rtlil {}\nrename top {}\nsetattr -mod -set keep_hierarchy 1 {}\n{}"
+                                              "clean -purge\ntee -q -o {} stat -json\n",
+                                              (work_.path() / "elaborated.il").string(), kPartModule, kept, commands,
+                                              counts.string()))
+                    .ok());
+    const Status whole = RunProgram({"yosys", "-q", "-s", script.string()}, work_.path() / "whole.log");
     ASSERT_TRUE(whole.ok()) << whole;
     const auto statistics = ParseStatistics(*ReadFile(counts));
     ASSERT_TRUE(statistics.ok());
-    EXPECT_EQ(CellsBelow(of_parts, "top"), CellsBelow(*statistics, "top"));
+    of_parts_ = CellsBelow(of_parts, "top");
+    of_whole_ = CellsBelow(*statistics, kPartModule);
   }
+  std::string Path(const char* name) const { return (work_.path() / name).string(); }
+  std::map<std::string, int64_t> of_parts_, of_whole_;
 };
 
 TEST_F(Whole, StandardCells) {
   SynthesisOptions options;
   options.timing = false;
-  const std::string cells = (work_.path() / "cells.lib").string(), ports = (work_.path() / "ports.constr").string();
   // The top, lanes and two kinds of counters; products are parts of lanes.
-  ExpectTheSame(
-      kHierarchy, options, "top lane *counter*", 4,
-      fmt::format("synth -flatten -noshare -top top; dfflibmap -liberty {0}; abc -liberty {0} -constr {1} -D 10000",
-                  cells, ports));
+  ExpectTheSame(kHierarchy, options, "part lane *counter*", 4,
+                CellCommands({Path("cells.lib"), Path("ports.constr"), 10}, false));
+  EXPECT_EQ(of_parts_.at("DFFPOSX1"), of_whole_.at("DFFPOSX1"));
+  const auto library = ParseLiberty(*ReadFile(Path("cells.lib")), "cells.lib");
+  ASSERT_TRUE(library.ok());
+  const auto area = [&library](const std::map<std::string, int64_t>& cells) {
+    double sum = 0;
+    for (const auto& [cell, count] : cells) sum += library->cells.at(cell).area * static_cast<double>(count);
+    return sum;
+  };
+  EXPECT_NEAR(area(of_parts_), area(of_whole_), 0.08 * area(of_whole_));
 }
 
 // Pads and clock buffers included.
 TEST_F(Whole, Fpga) {
   SynthesisOptions options;
   options.fpga = "xc7";
-  ExpectTheSame(
-      "module bits (input logic clock, input logic [7:0] a, b, output logic [7:0] c);\n"
-      "  always_ff @(posedge clock) c <= c ^ (a + b);\nendmodule\n"
-      "module top (input logic clock, input logic [7:0] a, b, output logic [7:0] x, y);\n"
-      "  bits first (.clock, .a, .b, .c(x)), second (.clock, .a(x), .b, .c(y));\nendmodule\n",
-      options, "top bits", 2, "synth_xilinx -family xc7 -flatten -top top");
+  ExpectTheSame(R"(
+module sum (input logic clock, input logic [7:0] a, b, output logic [7:0] c);
+  always_ff @(posedge clock) c <= c ^ (a + b);
+endmodule
+module top (input logic clock, input logic [7:0] a, b, output logic [7:0] x, y);
+  sum first (.clock, .a, .b, .c(x)), second (.clock, .a(x), .b, .c(y));
+endmodule
+)",
+                options, "part sum", 2, FpgaCommands({"xc7", Path("fpga_cells.il")}, false, true));
+  EXPECT_EQ(of_parts_, of_whole_);
+}
+
+// OpenSTA's reader of Verilog takes no concatenations on the left of an assignment.
+TEST_F(Tools, NetlistsAssignSingleNets) {
+  SynthesisOptions options;
+  const auto result = Synthesise(
+      Design("module top (input logic clock, input logic [3:0] a, output logic [3:0] b, output logic [7:0] c);\n"
+             "  logic [7:0] d;\n  assign {d[7:6], d[4:1]} = {a[1:0], 4'd0};\n"
+             "  always_ff @(posedge clock) b <= a;\n  always_ff @(posedge clock) {d[5], d[0]} <= a[3:2];\n"
+             "  assign c = d;\nendmodule\n"),
+      options, work_.path());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(*ReadFile(work_.path() / "netlist.v"), testing::Not(HasSubstr("assign {")));
+}
+
+// A product that is added to a wider sum is a product of its own width and an adder: no more cells than the two have.
+TEST_F(Tools, ProductsAreNotExtendedToTheWidthOfSums) {
+  const auto cells = [this](const char* module) {
+    SynthesisOptions options;
+    options.timing = false;
+    const auto result = Synthesise(Design(module), options, work_.path());
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.ok() ? result->design.resources.area : 0;
+  };
+  const double product = cells(
+      "module top (input logic signed [7:0] a, b, output logic signed [15:0] c);\n  assign c = a * b;\nendmodule\n");
+  const double sum = cells(
+      "module top (input logic signed [15:0] a, input logic signed [31:0] b, output logic signed [31:0] c);\n"
+      "  assign c = a + b;\nendmodule\n");
+  const double both = cells(
+      "module top (input logic signed [7:0] a, b, input logic signed [31:0] c, output logic signed [31:0] d);\n"
+      "  assign d = c + 32'(a * b);\nendmodule\n");
+  EXPECT_LT(both, 1.1 * (product + sum));
 }
 
 TEST_F(Tools, JobsDoNotMatter) {
