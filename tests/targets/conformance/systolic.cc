@@ -9,6 +9,7 @@ KILN_CONFORMANCE(systolic,
                  {
                      .design_points = {"accelerators/systolic-int8-8x8.yaml",
                                        "accelerators/systolic-int8-16x16.yaml",
+                                       "accelerators/systolic-int8-8x8-one-bus.yaml",
                                        {"accelerators/systolic-mxint8-16x16.yaml", "mxint8", "mxint8", 1},
                                        {"accelerators/systolic-mxfp8_e4m3-16x16.yaml", "mxfp8_e4m3", "mxfp8_e4m3", 2},
                                        {"accelerators/systolic-e4m3-16x16.yaml", "e4m3", "e4m3", 2},

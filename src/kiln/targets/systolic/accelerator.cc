@@ -52,6 +52,10 @@ StatusOr<std::unique_ptr<Accelerator>> SystolicAccelerator::WithFormats(const Qu
     return UnsupportedAt("", name(), "activations and weights have different block scales",
                          "one block size and one scale format");
   }
+  if (scaled && config_.shared_bus) {
+    return UnsupportedAt("", name(), "block scales have ports of their own, this design point has one bus",
+                         "shared_bus: false");
+  }
   Config c = config_;
   // Unsigned activations are held as signed codes less half their range.
   const auto operand = [](const Format& format) {
