@@ -239,7 +239,7 @@ TEST(CompilerMatrix, IsItsFormulaBitForBit) {
       recipe.activations.type.symmetric = true;
     }
     const Graph prepared = Prepare(graph.Clone(), image, recipe);
-    const int threads = static_cast<int>(random.Below(3));
+    const int threads = static_cast<int>(random.Below(kMaxThreads + 1));
     const auto program = CompileFor(prepared, PynqConfig(), threads);
     ASSERT_NE(program, nullptr);
     ASSERT_EQ(FindingsOf(*program), "") << program->Print();

@@ -23,7 +23,7 @@ class VtaAccelerator final : public Accelerator {
   std::vector<std::string> WeightFormats() const override;
 
   StatusOr<std::unique_ptr<Program>> Compile(const Graph& graph, const CompileOptions& options) const override;
-  // As Compile, with so many virtual threads in every layer: 1 or 2; 0: whichever is faster.
+  // As Compile, with so many virtual threads in every layer (codegen.h).
   StatusOr<std::unique_ptr<Program>> CompileWithThreads(const Graph& graph, const CompileOptions& options,
                                                         int threads) const;
   StatusOr<RunResult> Run(const Program& program, const Batch& batch, const RunOptions& options) const override;

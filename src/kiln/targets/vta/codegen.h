@@ -30,8 +30,8 @@ StatusOr<Launch> GenerateMatrix(const MatrixLayer& layer, const MatrixTiling& ti
 // With one or two virtual threads.
 StatusOr<Launch> GenerateVector(const VectorLayer& layer, int threads, const CodeContext& context);
 
-// The whole network. `threads`: virtual threads of every layer, 0: whichever is faster. Unimplemented, naming the
-// layer: one for which no tiling fits.
+// The whole network. `threads`: virtual threads of every layer, fewer where so many cannot be; 0: whichever is fastest.
+// Unimplemented, naming the layer: one for which no tiling fits.
 StatusOr<std::unique_ptr<VtaProgram>> Generate(Network network, const Config& config, int threads);
 
 }  // namespace kiln::vta

@@ -50,6 +50,7 @@ class MatrixGenerator {
     return static_cast<int64_t>(tile % threads()) * (tiling_.threads == 1 ? 0 : regions_.sums);
   }
   bool is_wide() const { return context_.map(layer_.output).wide; }
+  bool begins_with_bias() const { return layer_.requantisation.begins_with_bias; }
   int64_t pixels_of_block() const { return tiling_.rows * tiling_.columns; }
 
   // ----- constants
@@ -69,7 +70,7 @@ class MatrixGenerator {
     for (Tile& tile : tiles_) {
       for (const Chunk& chunk : tile.chunks) {
         const std::array<int64_t, 3> key = {tile.blocks.first, chunk.blocks.first, chunk.blocks.count};
-        if (!places.contains(key)) {
+        if (!layer_.one_weight && !places.contains(key)) {
           places[key] = {bytes.size(), elements};
           elements += chunk.weights;
           ForEachPair(tile, chunk, [&](int64_t o, int64_t i) {
@@ -79,6 +80,10 @@ class MatrixGenerator {
         }
         weight_places_.push_back(places[key]);
       }
+    }
+    if (layer_.one_weight) {
+      const auto* from = reinterpret_cast<const uint8_t*>(layer_.weights.data());
+      bytes.assign(from, from + config_.weight_element_bytes());
     }
     weights_at_ = context_.image->Add(bytes);
   }
@@ -155,30 +160,43 @@ class MatrixGenerator {
     const bool ahead = threads() > 1;
     if (k == 0) LoadConstants(tile);
     if (!ahead || k == 0) EmitClear(k);
-    // Pieces: at least three a tile where there are so many micro-ops.
-    const size_t wanted = ahead ? CeilDivide(3, std::ssize(tile.chunks)) : 1;
-    size_t piece = 0;
-    std::vector<std::vector<Uop>> uops(tile.chunks.size());
+    const Pieces pieces = PiecesOf(tile, k + 1 < tiles_.size() ? &tiles_[k + 1] : nullptr);
+    bool first = true, prepared = false;
     for (size_t j = 0; j < tile.chunks.size(); ++j) {
       EmitLoads(tile, tile.chunks[j]);
-      uops[j] = UopsOf(tile, tile.chunks[j], SumsAt(k));
-      const size_t count = std::clamp<size_t>(uops[j].size(), 1, wanted);
-      for (size_t p = 0; p < count; ++p, ++piece) {
-        const bool last = j + 1 == tile.chunks.size() && p + 1 == count;
-        if (ahead && last && piece > 0) EmitPreparation(k);
-        const Emitter::Part part = {uops[j].size() * p / count, uops[j].size() * (p + 1) / count};
-        emitter_.Gemm(uops[j], part, GemmLoops(tile));
+      const std::vector<Uop> uops = UopsOf(tile, tile.chunks[j], SumsAt(k));
+      const std::vector<size_t> cuts = CutsOf(tile, j, pieces);
+      for (size_t p = 0; p + 1 < cuts.size(); ++p) {
+        if (ahead && !first && j + 1 == tile.chunks.size() && p + 2 == cuts.size()) {
+          EmitPreparation(k);
+          prepared = true;
+        }
+        emitter_.Gemm(uops, {cuts[p], cuts[p + 1]}, GemmLoops(tile));
         if (p == 0) emitter_.last().pop_previous = true;
-        if (p + 1 == count) emitter_.last().push_previous = chunk_ + threads() < chunks_total_;
-        if (ahead && piece == 0 && k > 0) EmitResult(k - 1);
-        if (ahead && last && piece == 0) EmitPreparation(k);
+        if (p + 2 == cuts.size()) emitter_.last().push_previous = chunk_ + threads() < chunks_total_;
+        if (ahead && first && k > 0) EmitResult(k - 1);
+        first = false;
       }
       ++chunk_;
     }
+    if (ahead && !prepared) EmitPreparation(k);
     if (!ahead) {
       EmitResultOperands(tile);
       EmitResult(k);
     }
+  }
+
+  // Where the pieces of chunk j's micro-ops begin and end.
+  std::vector<size_t> CutsOf(const Tile& tile, size_t j, const Pieces& pieces) const {
+    const auto steps = static_cast<size_t>(tile.chunks[j].steps);
+    std::vector<size_t> cuts = {0};
+    if (threads() > 1 && pieces.tail > 0) {
+      if (j == 0 && pieces.head < tile.chunks[j].steps) cuts.push_back(static_cast<size_t>(pieces.head));
+      const size_t tail = steps - static_cast<size_t>(pieces.tail);
+      if (j + 1 == tile.chunks.size() && tail > cuts.back() && tail < steps) cuts.push_back(tail);
+    }
+    cuts.push_back(steps);
+    return cuts;
   }
 
   // Behind the ALU's work for the tile before: what the ALU will need for this tile, and room for the next.
@@ -203,8 +221,20 @@ class MatrixGenerator {
     loops.inner = tile.rows.count * tile.columns.count;
     loops.dst_outer = pixels_of_block();
     loops.dst_inner = 1;
-    emitter_.Reset({static_cast<uint32_t>(SumsAt(k)), 0, 0}, loops);
-    if (k >= threads()) emitter_.last().pop_next = true;
+    const auto sums = static_cast<uint32_t>(SumsAt(k));
+    const size_t begin = emitter_.size();
+    if (!begins_with_bias() || k < threads()) {
+      Loops all = loops;  // whatever was there before this launch
+      if (begins_with_bias()) all = {tiling_.blocks, pixels_of_block(), pixels_of_block(), 1};
+      emitter_.Reset({sums, 0, 0}, all);
+    }
+    if (begins_with_bias()) {
+      LoadConstants(tile);
+      loops.src_outer = 1;
+      const Uop uop{sums, static_cast<uint32_t>(ConstantAt(tile, 0)), 0};
+      emitter_.Alu(AluOp::kMax, {&uop, 1}, loops);
+    }
+    if (k >= threads()) emitter_[begin].pop_next = true;
   }
 
   void EmitLoads(const Tile& tile, const Chunk& chunk) {
@@ -244,7 +274,7 @@ class MatrixGenerator {
     std::vector<Uop> uops;
     ForEachPair(tile, chunk, [&](int64_t o, int64_t i) {
       for (int64_t ky = 0; ky < kernel.y; ++ky) {
-        for (int64_t kx = 0; kx < kernel.x; ++kx, ++weight) {
+        for (int64_t kx = 0; kx < kernel.x; ++kx, weight += layer_.one_weight ? 0 : 1) {
           const int64_t tap = ky * kernel.dilation_y * columns + kx * kernel.dilation_x * layer_.input.x_step;
           const int64_t src = InputSlotAt() + (i - chunk.blocks.first) * rows * columns + tap;
           uops.push_back({static_cast<uint32_t>(sums_at + (o - tile.blocks.first) * pixels_of_block()),
@@ -270,7 +300,7 @@ class MatrixGenerator {
 
   // Constants and residuals of a tile.
   void EmitResultOperands(const Tile& tile) {
-    LoadConstants(tile);
+    if (!begins_with_bias()) LoadConstants(tile);
     if (!layer_.residual.has_value()) return;
     const MapView& view = *layer_.residual;
     for (int64_t o = 0; o < tile.blocks.count; ++o) {
@@ -284,7 +314,7 @@ class MatrixGenerator {
   void EmitResult(size_t k) {
     const Tile& tile = tiles_[k];
     const Requantisation& r = layer_.requantisation;
-    WithConstant(AluOp::kAdd, k, 0);
+    if (!begins_with_bias()) WithConstant(AluOp::kAdd, k, 0);
     if (!r.least.empty()) {
       WithConstant(AluOp::kMax, k, 1);
       WithConstant(AluOp::kMin, k, 2);
@@ -310,8 +340,9 @@ class MatrixGenerator {
     }
     if (r.shift > 0) WithImmediate(AluOp::kShiftRight, k, r.shift);
     if (!r.multiplies || layer_.residual.has_value()) {
-      WithImmediate(AluOp::kMax, k, r.low);
-      WithImmediate(AluOp::kMin, k, r.high);
+      const int32_t carried = begins_with_bias() ? kCarried : 0;
+      WithImmediate(AluOp::kMax, k, r.low + carried);
+      WithImmediate(AluOp::kMin, k, r.high + carried);
     }
     emitter_.last().push_next = true;
     EmitStores(k, 0);

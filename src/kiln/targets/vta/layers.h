@@ -46,8 +46,10 @@ struct MatrixLayer {
   MapView input;
   KernelSize kernel;
   std::vector<BlockRange> reads;  // an output block each
-  // A block_out x block_in element for every output block, every input block it reads, every tap: in this order.
+  // A block_out x block_in element for every output block, every input block it reads, every tap: in this order. Or one
+  // for all.
   std::vector<int8_t> weights;
+  bool one_weight = false;
   Requantisation requantisation;
   std::optional<MapView> residual;
   int output = -1;  // map

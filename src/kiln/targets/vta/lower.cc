@@ -84,6 +84,12 @@ void Lowering::FollowResidual(Group* group) {
   const Value* other = OtherOperand(*next, group->result);
   // Only between codes: sums of 32 bits would need one more rounding than two layers.
   if (other == group->result || other->is_constant() || other->shape() != group->result->shape()) return;
+  // Of two layers that are added, the larger one has more time to do so.
+  const Node* producer = other->producer();
+  if (producer != nullptr && !taken_.contains(producer) && other->users().size() == 1 && !IsGraphOutput(other) &&
+      MacsOf(*producer) > MacsOf(*group->anchor)) {
+    return;
+  }
   Group trial = *group;
   trial.residual = other;
   trial.nodes.push_back(next);

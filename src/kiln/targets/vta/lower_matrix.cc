@@ -109,6 +109,29 @@ KernelSize KernelOf(const std::vector<WindowAxis>& axes) {
   return {y.kernel, x.kernel, y.stride, x.stride, y.dilation, x.dilation, y.pad_begin, x.pad_begin};
 }
 
+// In the order of MatrixLayer::weights; zero where a block has no channel, or one of another group.
+std::vector<int8_t> PackWeights(const LinearLayer& linear, const std::vector<BlockRange>& reads,
+                                const std::vector<int>& halvings, int64_t block) {
+  std::vector<int8_t> weights;
+  const int64_t out_group = linear.out_channels / linear.groups, in_group = linear.in_channels / linear.groups;
+  const auto weight_at = [&](int64_t o, int64_t c, int64_t ky, int64_t kx) {
+    const bool there = o < linear.out_channels && c < linear.in_channels && c / in_group == o / out_group;
+    return there ? Halved(linear.weight(o, c % in_group, ky, kx), halvings[static_cast<size_t>(o)]) : 0;
+  };
+  for (int64_t ob = 0; ob < std::ssize(reads); ++ob) {
+    const BlockRange range = reads[static_cast<size_t>(ob)];
+    for (int64_t ib = range.first; ib < range.last; ++ib) {
+      for (int64_t tap = 0; tap < linear.kernel.taps(); ++tap) {
+        for (int64_t lane = 0; lane < block * block; ++lane) {
+          weights.push_back(static_cast<int8_t>(weight_at(ob * block + lane / block, ib * block + lane % block,
+                                                          tap / linear.kernel.x, tap % linear.kernel.x)));
+        }
+      }
+    }
+  }
+  return weights;
+}
+
 // GEMM steps for one output pixel of a dense layer over so many channels.
 int64_t StepsFor(int64_t channels, int64_t taps, int64_t block) { return CeilDivide(channels, block) * taps; }
 
@@ -183,6 +206,7 @@ StatusOr<Layer> Lowering::EmitAveragePool(const Group& group) {
   linear.out_height = g.axes[0].output;
   linear.out_width = g.axes[1].output;
   linear.weight = [](int64_t, int64_t, int64_t, int64_t) { return 1; };
+  linear.identity = true;
   linear.scales.assign(static_cast<size_t>(g.channels), 1.0 / static_cast<double>(linear.kernel.taps()));
   Layer layer = NewLayer(group, "gemm", "average " + Describe(linear) + group.text);
   KILN_RETURN_IF_ERROR(FillLinear(group, std::move(linear), node.operand(0), &layer));
@@ -212,6 +236,7 @@ StatusOr<Layer> Lowering::EmitMean(const Group& group) {
   linear.kernel.x = image->width;
   linear.in_channels = linear.out_channels = linear.groups = image->channels;
   linear.weight = [](int64_t, int64_t, int64_t, int64_t) { return 1; };
+  linear.identity = true;
   linear.scales.assign(static_cast<size_t>(image->channels), 1.0 / static_cast<double>(linear.kernel.taps()));
   Layer layer = NewLayer(group, "gemm", "mean " + Describe(linear) + group.text);
   KILN_RETURN_IF_ERROR(FillLinear(group, std::move(linear), x, &layer));
@@ -388,23 +413,12 @@ Status Lowering::FillLinear(const Group& group, LinearLayer linear, const Value*
     }
   }
 
-  matrix.weights.assign(static_cast<size_t>(elements * block * block), 0);
-  size_t at = 0;
-  const int64_t out_group = linear.out_channels / linear.groups, in_group = linear.in_channels / linear.groups;
-  for (int64_t ob = 0; ob < matrix.output_blocks(); ++ob) {
-    const BlockRange range = matrix.reads[static_cast<size_t>(ob)];
-    for (int64_t ib = range.first; ib < range.last; ++ib) {
-      for (int64_t ky = 0; ky < linear.kernel.y; ++ky) {
-        for (int64_t kx = 0; kx < linear.kernel.x; ++kx, at += static_cast<size_t>(block * block)) {
-          for (int64_t lane = 0; lane < block * block; ++lane) {
-            const int64_t o = ob * block + lane / block, c = ib * block + lane % block;
-            if (o >= linear.out_channels || c / in_group != o / out_group || c >= linear.in_channels) continue;
-            const int32_t w = Halved(linear.weight(o, c % in_group, ky, kx), halvings[static_cast<size_t>(o)]);
-            matrix.weights[at + static_cast<size_t>(lane)] = static_cast<int8_t>(w);
-          }
-        }
-      }
-    }
+  matrix.one_weight = linear.identity && std::all_of(halvings.begin(), halvings.end(), [](int h) { return h == 0; });
+  if (matrix.one_weight) {
+    matrix.weights.assign(static_cast<size_t>(block * block), 0);
+    for (int64_t lane = 0; lane < block; ++lane) matrix.weights[static_cast<size_t>(lane * block + lane)] = 1;
+  } else {
+    matrix.weights = PackWeights(linear, matrix.reads, halvings, block);
   }
   locations_[group.result] = {-1, output, DenseView(group.result->shape())};
   layer->matrix = std::move(matrix);

@@ -48,6 +48,7 @@ struct LinearLayer {
   std::function<int32_t(int64_t o, int64_t c, int64_t ky, int64_t kx)> weight;  // c: channel of the group
   std::vector<double> scales;                                                   // of the weights of each out channel
   std::vector<double> bias;                                                     // real
+  bool identity = false;                                                        // a channel each, all weights 1
 };
 
 // Why a node cannot run on the machine; it goes to the host, and the reason to the report.

@@ -30,6 +30,17 @@ std::optional<int> SharedShift(const std::vector<ChannelScale>& channels) {
   return 1 - exponent;
 }
 
+// Sums begin with the bias where that is above what the tile before left there, and the carried part never overflows.
+void CarryBias(const std::vector<ChannelScale>& channels, Requantisation* r) {
+  const int64_t carried = int64_t{kCarried} << r->shift;
+  for (size_t i = 0; i < channels.size(); ++i) {
+    const int64_t bias = r->bias[i] + carried;
+    if (bias < kCarried + 256 || bias + channels[i].greatest_sum >= kMost) return;
+  }
+  r->begins_with_bias = true;
+  for (int32_t& bias : r->bias) bias = static_cast<int32_t>(bias + carried);
+}
+
 Status DoesNotFit() { return absl::UnimplementedError("sums and bias do not fit the accumulators of 32 bits"); }
 
 }  // namespace
@@ -53,6 +64,7 @@ StatusOr<Requantisation> MakeRequantisation(const std::vector<ChannelScale>& cha
     for (const ChannelScale& c : channels) {
       r.bias.push_back(static_cast<int32_t>(std::llround(std::ldexp(c.offset + 0.5, r.shift))));
     }
+    CarryBias(channels, &r);
     return r;
   }
   r.multiplies = true;

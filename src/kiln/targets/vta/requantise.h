@@ -9,7 +9,9 @@
 //
 // so that the product is in range and the shift, which rounds down, ends in [low, high]. The result is within
 // |sum| / 2^(shift + 1) + factor / 2 of the real number before it is rounded. Where all factors are the same power of
-// two the product falls away: clamp((sum + bias) >> shift, low, high), exact but for the rounding of bias.
+// two the product falls away: clamp((sum + bias) >> shift, low, high), exact but for the rounding of bias. If then bias
+// and sum leave room for it, sums begin with bias + kCarried * 2^shift instead of zero, and what is stored is kCarried
+// more: its low 8 bits are the same, and neither clearing nor adding takes a step of its own.
 #ifndef KILN_TARGETS_VTA_REQUANTISE_H_
 #define KILN_TARGETS_VTA_REQUANTISE_H_
 
@@ -28,9 +30,12 @@ struct ChannelScale {
   int64_t greatest_sum = 0;  // no sum has a greater magnitude
 };
 
+inline constexpr int32_t kCarried = 1 << 14;
+
 struct Requantisation {
   int shift = 0;
   bool multiplies = false;
+  bool begins_with_bias = false;  // `bias` has kCarried * 2^shift in it
   int32_t low = -128, high = 127;
   std::vector<int32_t> bias;                      // a channel each
   std::vector<int32_t> least, most, multipliers;  // multiplies

@@ -10,9 +10,10 @@
 namespace kiln::vta {
 namespace {
 
-constexpr size_t kSimulated = 48;  // tilings that the recurrence is run for
-constexpr int64_t kPipeline = 6;   // from a step to its result
+constexpr size_t kSimulated = 512;  // tilings that the recurrence is run for
+constexpr int64_t kPipeline = 6;    // from a step to its result
 constexpr int64_t kExamination = 3;
+constexpr int64_t kDispatch = 40;  // what a row of instructions takes to be dispatched, in all
 constexpr int64_t kMaxTiles = 1 << 16;
 
 int64_t BeatsOf(int64_t bytes, const Config& c) { return CeilDivide(bytes, c.memory_port_bytes); }
@@ -40,7 +41,7 @@ BlockRange UnionOf(const MatrixShape& shape, const Stretch& blocks) {
   return all;
 }
 
-int64_t WeightsOf(const MatrixShape& shape, const Stretch& blocks, const Stretch& inputs) {
+int64_t StepsOf(const MatrixShape& shape, const Stretch& blocks, const Stretch& inputs) {
   int64_t pairs = 0;
   for (int64_t o = blocks.first; o < blocks.first + blocks.count; ++o) {
     const BlockRange& range = shape.reads[static_cast<size_t>(o)];
@@ -62,12 +63,12 @@ int64_t LoadBeats(const MatrixShape& shape, const Tile& tile, const Chunk& chunk
 
 // What a tiling takes at least: the busiest unit. The same sums as over TilesOf, without the tiles.
 int64_t BusiestOf(const MatrixShape& shape, const MatrixTiling& t, const Config& c) {
-  int64_t groups = 0, input_blocks = 0, weights = 0, single = 1;
+  int64_t groups = 0, input_blocks = 0, steps = 0, single = 1;
   for (const Stretch& blocks : CutInto(0, std::ssize(shape.reads), t.blocks)) {
     const BlockRange range = UnionOf(shape, blocks);
     ++groups;
     input_blocks += range.count();
-    weights += WeightsOf(shape, blocks, {range.first, range.count()});
+    steps += StepsOf(shape, blocks, {range.first, range.count()});
     if (range.count() > t.chunk) single = 0;
   }
   int64_t rows = 0, columns = 0, places = 0;
@@ -76,13 +77,13 @@ int64_t BusiestOf(const MatrixShape& shape, const MatrixTiling& t, const Config&
   places = CeilDivide(shape.height, t.rows) * CeilDivide(shape.width, t.columns);
   // One chunk a tile stays where the next tile wants the same.
   if (single == 1 && !t.blocks_outermost) input_blocks /= groups;
-  const int64_t weight_loads = t.resident || (single == 1 && t.blocks_outermost) ? 1 : places;
+  const bool once = t.resident || (single == 1 && t.blocks_outermost);
+  const int64_t weights = shape.one_weight ? 1 : steps * (once ? 1 : places);
   const int64_t pixels = shape.height * shape.width, elements = pixels * std::ssize(shape.reads);
   const int64_t output_beats = BeatsOf(c.output_element_bytes(), c);
   const int64_t load = rows * columns * input_blocks * BeatsOf(c.input_element_bytes(), c) +
-                       weights * weight_loads * BeatsOf(c.weight_element_bytes(), c) +
-                       (shape.residual ? elements * output_beats : 0);
-  return std::max({load, weights * pixels, elements * (shape.alu_steps + 1), elements * shape.planes * output_beats});
+                       weights * BeatsOf(c.weight_element_bytes(), c) + (shape.residual ? elements * output_beats : 0);
+  return std::max({load, steps * pixels, elements * (shape.alu_steps + 1), elements * shape.planes * output_beats});
 }
 
 // How many tiles there would be.
@@ -93,14 +94,17 @@ int64_t TileCount(const MatrixShape& shape, const MatrixTiling& t) {
 
 bool FitsOnChip(const MatrixShape& shape, const MatrixTiling& t, const Config& c) {
   const AccumulatorRegions regions = RegionsOf(c, t.threads);
+  // Three need the residuals' quarter, and stores whose tokens are not mistaken for each other.
+  if (t.threads > 2 && (shape.residual || shape.planes > 1)) return false;
   if (t.blocks * t.rows * t.columns > regions.sums) return false;
   if (t.blocks * shape.constant_rows + 1 > regions.constants) return false;
   if (t.chunk * shape.InputRows(t.rows) * shape.InputColumns(t.columns) > c.inputs() / t.threads) return false;
+  if (shape.one_weight) return t.resident;
   int64_t most = 0, all = 0;
   for (const Stretch& blocks : CutInto(0, std::ssize(shape.reads), t.blocks)) {
     const BlockRange range = UnionOf(shape, blocks);
     for (const Stretch& inputs : CutInto(range.first, range.count(), t.chunk)) {
-      const int64_t weights = WeightsOf(shape, blocks, inputs);
+      const int64_t weights = StepsOf(shape, blocks, inputs);
       most = std::max(most, weights);
       all += weights;
     }
@@ -121,11 +125,12 @@ MatrixShape ShapeOf(const MatrixLayer& layer, const Network& network, const Conf
   shape.reads = layer.reads;
   shape.residual = layer.residual.has_value();
   shape.planes = output.planes();
+  shape.one_weight = layer.one_weight;
   shape.constant_rows = r.multiplies ? 4 : r.least.empty() ? 1 : 3;
   if (output.wide) {
     shape.alu_steps = shape.constant_rows + 3;
   } else {
-    shape.alu_steps = r.multiplies ? 5 : 4;
+    shape.alu_steps = r.multiplies ? 5 : r.begins_with_bias ? 3 : 4;
     if (shape.residual) shape.alu_steps += 4;
   }
   return shape;
@@ -133,6 +138,7 @@ MatrixShape ShapeOf(const MatrixLayer& layer, const Network& network, const Conf
 
 AccumulatorRegions RegionsOf(const Config& config, int threads) {
   const int64_t quarter = config.accumulators() / 4;
+  if (threads == 3) return {quarter, 3 * quarter, quarter, 4 * quarter};
   return {threads == 1 ? 2 * quarter : quarter, 2 * quarter, quarter, 3 * quarter};
 }
 
@@ -158,11 +164,13 @@ std::vector<Tile> TilesOf(const MatrixShape& shape, const MatrixTiling& t) {
     for (const Stretch& inputs : CutInto(range.first, range.count(), t.chunk)) {
       Chunk chunk;
       chunk.blocks = inputs;
-      chunk.weights = WeightsOf(shape, tile.blocks, inputs);
+      chunk.steps = StepsOf(shape, tile.blocks, inputs);
       const std::array<int64_t, 3> input = {static_cast<int64_t>(place), inputs.first, inputs.count};
       const std::array<int64_t, 2> weights = {static_cast<int64_t>(group), inputs.first};
       chunk.load_input = input != input_there;
       chunk.load_weights = t.resident ? resident.insert(weights).second : weights != weights_there;
+      if (shape.one_weight) chunk.load_weights = tiles.empty() && tile.chunks.empty();
+      chunk.weights = shape.one_weight ? 1 : chunk.steps;
       input_there = input;
       weights_there = weights;
       tile.chunks.push_back(chunk);
@@ -172,44 +180,77 @@ std::vector<Tile> TilesOf(const MatrixShape& shape, const MatrixTiling& t) {
   return tiles;
 }
 
+Pieces PiecesOf(const Tile& tile, const Tile* next) {
+  const int64_t pixels = tile.rows.count * tile.columns.count, last = tile.chunks.back().steps;
+  int64_t steps = 0;
+  for (const Chunk& chunk : tile.chunks) steps += chunk.steps;
+  Pieces pieces;
+  if (steps == 1) return pieces;
+  const int64_t half = std::max<int64_t>(1, steps / 2);
+  int64_t wait = kDispatch;
+  if (next != nullptr) {
+    const int64_t clear = next->blocks.count * next->rows.count * next->columns.count;
+    wait += std::max(clear, std::min(half, next->chunks[0].steps));
+  }
+  pieces.tail = std::clamp<int64_t>(CeilDivide(wait, pixels), 1, std::min(half, last));
+  const int64_t first = tile.chunks[0].steps, beyond = steps - pieces.tail;
+  pieces.head = tile.chunks.size() == 1 ? std::max<int64_t>(1, beyond / 2) : first;
+  return pieces;
+}
+
 int64_t EstimateCycles(const MatrixShape& shape, const MatrixTiling& t, const Config& c) {
   const std::vector<Tile> tiles = TilesOf(shape, t);
   const int64_t output_beats = BeatsOf(c.output_element_bytes(), c), latency = c.memory_latency;
   const auto threads = static_cast<size_t>(t.threads);
-  std::vector<int64_t> gemm_done, store_done;
-  int64_t port = 0, gemm = 0, dispatch = 0, alu = 0, store = 0;
+  const auto elements_of = [&](size_t k) {
+    return tiles[k].blocks.count * tiles[k].rows.count * tiles[k].columns.count;
+  };
+  std::vector<int64_t> given;   // when the GEMM of a chunk gives its halves of the buffers back
+  std::vector<int64_t> stored;  // when a tile is in memory
+  int64_t port = 0, gemm = 0, dispatch = 0, alu = 0, store = 0, cleared = 0, summed = 0;
+  // The ALU's work for a tile and its store, which begins when everything before has retired.
+  const auto finish = [&](size_t k, int64_t retired) {
+    if (shape.residual) {
+      port += elements_of(k) * output_beats;
+      if (threads == 1) summed += elements_of(k) * output_beats + latency;
+    }
+    alu = std::max(alu, summed + kPipeline) + elements_of(k) * shape.alu_steps + kDispatch;
+    store = std::max({store, alu, retired}) + elements_of(k) * shape.planes * output_beats;
+    stored.push_back(store + latency);
+  };
+  const auto clear = [&](size_t k) {
+    const int64_t free = k < threads ? 0 : stored[k - threads];
+    dispatch = std::max(dispatch, free);
+    alu = cleared = std::max(free, alu) + elements_of(k);
+    return free;
+  };
   for (size_t k = 0; k < tiles.size(); ++k) {
     const Tile& tile = tiles[k];
-    const int64_t pixels = tile.rows.count * tile.columns.count, elements = pixels * tile.blocks.count;
-    // Clearing waits for the store of the tile before in these accumulators.
-    int64_t cleared = k < threads ? 0 : store_done[k - threads];
-    if (threads == 1 || k < threads) {
-      cleared = std::max(cleared, alu) + elements;
-    } else {
-      cleared = std::max(cleared, alu - elements) + elements;
-    }
+    const int64_t pixels = tile.rows.count * tile.columns.count;
+    if (threads == 1 || k == 0) clear(k);
+    const Pieces pieces = PiecesOf(tile, k + 1 < tiles.size() ? &tiles[k + 1] : nullptr);
     for (size_t j = 0; j < tile.chunks.size(); ++j) {
       const Chunk& chunk = tile.chunks[j];
-      const size_t index = gemm_done.size();
-      const int64_t begin = std::max(port, index >= threads ? gemm_done[index - threads] : 0);
-      port = begin + LoadBeats(shape, tile, chunk, c);
+      port = std::max(port, given.size() >= threads ? given[given.size() - threads] : 0) +
+             LoadBeats(shape, tile, chunk, c);
       // Examination goes on beside the GEMM before.
-      dispatch = std::max({dispatch, port + latency, threads == 1 ? cleared : 0}) + chunk.weights + kExamination;
-      gemm = std::max({gemm, dispatch, cleared}) + chunk.weights * pixels;
-      gemm_done.push_back(gemm + kPipeline);
+      dispatch = std::max({dispatch, port + latency, cleared}) + std::min(chunk.steps, pieces.head) + kExamination;
+      const int64_t start = std::max(gemm, dispatch);
+      gemm = start + chunk.steps * pixels;
+      if (threads > 1 && j == 0 && k > 0) finish(k - 1, start + pieces.head * pixels);
+      if (threads > 1 && j + 1 == tile.chunks.size() && k + 1 < tiles.size()) {
+        // The tail stands behind the clearing for the tile after.
+        gemm = std::max(gemm, clear(k + 1) + pieces.tail * pixels);
+      }
+      // Tokens are given in order: the ALU's work that was dispatched before comes first.
+      given.push_back(threads > 1 && (j > 0 || tile.chunks.size() == 1) ? std::max(gemm + kPipeline, alu)
+                                                                        : gemm + kPipeline);
     }
-    int64_t ready = gemm + kPipeline;
-    if (shape.residual) {
-      const int64_t load = elements * output_beats;
-      port += load;
-      ready = std::max(ready, (threads == 1 ? ready : gemm - pixels * tile.chunks.back().weights) + load + latency);
-    }
-    alu = std::max(alu, ready) + elements * (shape.alu_steps + (threads == 1 ? 0 : 1)) + 4 * shape.alu_steps;
-    store = std::max(store, alu) + elements * shape.planes * output_beats;
-    store_done.push_back(store + latency);
-    if (threads == 1) dispatch = std::max(dispatch, alu);
+    summed = gemm;
+    if (threads == 1) finish(k, gemm);
   }
-  return store_done.back();
+  if (threads > 1) finish(tiles.size() - 1, summed);
+  return stored.back();
 }
 
 std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c, int threads) {
@@ -227,8 +268,9 @@ std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c,
       for (const int64_t columns : column_sizes) {
         if (columns < shape.width && rows > columns) continue;  // rows are cut where images are
         for (const int64_t chunk : PieceSizes(std::max(most_inputs, range.count()))) {
-          for (const int variant : {0, 1, 2, 3, 4, 5, 6, 7}) {
-            MatrixTiling t{1 + (variant & 1), blocks, rows, columns, chunk, (variant & 2) != 0, (variant & 4) != 0};
+          for (int variant = 0; variant < 4 * kMaxThreads; ++variant) {
+            const int order = variant / kMaxThreads;
+            MatrixTiling t{1 + variant % kMaxThreads, blocks, rows, columns, chunk, (order & 1) != 0, (order & 2) != 0};
             if (threads != 0 && t.threads != threads) continue;
             if (!FitsOnChip(shape, t, c) || TileCount(shape, t) > kMaxTiles) continue;
             candidates.push_back({t, BusiestOf(shape, t, c)});
@@ -268,7 +310,8 @@ Certificate CertificateOf(const MatrixShape& shape, const Config& c, int64_t cyc
   const int64_t rows = std::min(shape.InputRows(shape.height), shape.height * shape.kernel.y);
   const int64_t columns = std::min(shape.InputColumns(shape.width), shape.width * shape.kernel.x);
   const int64_t out_beats = BeatsOf(c.output_element_bytes(), c);
-  const int64_t reads = pairs * shape.kernel.taps() * BeatsOf(c.weight_element_bytes(), c) +
+  const int64_t weights = shape.one_weight ? 1 : pairs * shape.kernel.taps();
+  const int64_t reads = weights * BeatsOf(c.weight_element_bytes(), c) +
                         last_input * rows * columns * BeatsOf(c.input_element_bytes(), c) +
                         (shape.residual ? elements * out_beats : 0);
   const int64_t writes = elements * shape.planes * out_beats;

@@ -15,6 +15,8 @@
 
 namespace kiln::vta {
 
+inline constexpr int kMaxThreads = 3;
+
 struct MatrixTiling {
   int threads = 2;
   int64_t blocks = 1, rows = 1, columns = 1;  // of a tile
@@ -32,7 +34,8 @@ struct MatrixShape {
   int64_t constant_rows = 1;  // constants for an output block
   int64_t alu_steps = 1;      // for an output element, without the clearing
   bool residual = false;
-  int64_t planes = 1;  // stores of an output element
+  int64_t planes = 1;       // stores of an output element
+  bool one_weight = false;  // one element for all
 
   // On chip, rows are as far apart as kernels need them.
   int64_t row_step() const { return kernel.y == 1 ? 1 : kernel.stride_y; }
@@ -51,7 +54,8 @@ struct Stretch {
 };
 
 struct Chunk {
-  Stretch blocks;  // input blocks
+  int64_t steps = 0;  // micro-ops
+  Stretch blocks;     // input blocks
   bool load_input = true, load_weights = true;
   int64_t weights = 0;  // elements
 };
@@ -63,6 +67,13 @@ struct Tile {
 
 // Tiles in the order of work.
 std::vector<Tile> TilesOf(const MatrixShape& shape, const MatrixTiling& tiling);
+
+// Where the GEMM of a tile is cut: micro-ops before the ALU's work for the tile before is dispatched, and those behind
+// the clearing for the tile after, which give that and the examination of the next piece time. No tail: one piece.
+struct Pieces {
+  int64_t head = 1, tail = 0;
+};
+Pieces PiecesOf(const Tile& tile, const Tile* next);
 
 // The accumulators' range: a region a virtual thread for sums, one for constants, one for residuals.
 struct AccumulatorRegions {
@@ -80,8 +91,8 @@ struct RankedTiling {
   MatrixTiling tiling;
   int64_t cycles = 0;
 };
-// The best tilings with so many virtual threads (1 or 2; 0: whichever is better), best first; none: nothing fits. How
-// many micro-ops they need is not known here.
+// The best tilings with so many virtual threads (1 to kMaxThreads; 0: whichever is better), best first; none: nothing
+// fits. How many micro-ops they need is not known here.
 std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& config, int threads);
 Certificate CertificateOf(const MatrixShape& shape, const Config& config, int64_t cycles);
 
