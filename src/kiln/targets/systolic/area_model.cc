@@ -200,13 +200,13 @@ Features ParameterFetch(const Parameters& p, const Fitted&) {
 }
 
 struct Port {
-  double data_bits, chunk_bits, outstanding, tag_bits;
+  double data_bits, word_bits, chunk_bits, outstanding, tag_bits;
   explicit Port(const Parameters& p)
       : data_bits(8 * static_cast<double>(p.Number("DATA_BYTES", 16))),
+        word_bits(8 * static_cast<double>(p.Number("MAX_BYTES", 16))),
         outstanding(static_cast<double>(p.Number("OUTSTANDING", 32))),
         tag_bits(static_cast<double>(p.Number("TAG_BITS", 8))) {
     // A word that does not begin on a beat's boundary takes one more.
-    const double word_bits = 8 * static_cast<double>(p.Number("MAX_BYTES", 16));
     chunk_bits = std::ceil(word_bits / data_bits) * data_bits;
     if (word_bits > 8)
       chunk_bits = std::max(chunk_bits, std::ceil((word_bits + data_bits - 8) / data_bits) * data_bits);
@@ -215,7 +215,7 @@ struct Port {
 Features ReadChannel(const Parameters& p, const Fitted&) {
   const Port port(p);
   return {{"port", 1},
-          {"places of a beat", ShifterArea(port.data_bits / 8) * 8},
+          {"places of a word", port.word_bits * Log2(port.data_bits / 8)},
           {"bits of a word's beats", port.chunk_bits},
           {"bits of requests under way", port.outstanding * (port.tag_bits + Log2(port.data_bits / 8) + 1 +
                                                              Log2(port.chunk_bits / port.data_bits + 1))},
@@ -224,7 +224,7 @@ Features ReadChannel(const Parameters& p, const Fitted&) {
 Features WriteChannel(const Parameters& p, const Fitted&) {
   const Port port(p);
   return {{"port", 1},
-          {"places of a beat", ShifterArea(port.data_bits / 8) * 8},
+          {"places of a word", port.word_bits * Log2(port.data_bits / 8)},
           {"bits of a word's beats", port.chunk_bits},
           {"bits of a beat", port.data_bits},
           {"bits of bursts under way", port.outstanding * (port.tag_bits + 1)}};
