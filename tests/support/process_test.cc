@@ -2,6 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
 
 #include "kiln/support/file.h"
 
@@ -37,6 +42,30 @@ TEST(Process, TemporaryFoldersGoWithTheirContents) {
     ASSERT_TRUE(WriteFile(path / "file", "text").ok());
   }
   EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+// A program that a signal ends leaves neither its temporary folder nor the program that it runs.
+TEST(ProcessDeathTest, SignalsLeaveNothingBehind) {
+  auto folder = TemporaryFolder::Create("kiln-test");
+  ASSERT_TRUE(folder.ok());
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const auto names = folder->path() / "names";
+    const auto run = [&] {
+      CleanUpOnSignals();
+      auto inner = TemporaryFolder::Create("kiln-test-inner");
+      (void)WriteFile(names, inner->path().string());
+      // The signal comes while a program runs, which says who it is.
+      const std::string script = "echo $$ > " + (folder->path() / "child").string() + "; kill -" +
+                                 std::to_string(signal) + " " + std::to_string(::getpid()) + "; exec sleep 1000";
+      const Status status = RunProgram({"sh", "-c", script}, inner->path() / "log");
+      std::fprintf(stderr, "came back: %s\n", MessageOf(status).c_str());
+      std::exit(0);
+    };
+    EXPECT_EXIT(run(), testing::KilledBySignal(signal), "");
+    ASSERT_TRUE(std::filesystem::exists(names));
+    EXPECT_FALSE(std::filesystem::exists(*ReadFile(names)));
+    EXPECT_NE(::kill(std::stoi(*ReadFile(folder->path() / "child")), 0), 0);
+  }
 }
 
 }  // namespace

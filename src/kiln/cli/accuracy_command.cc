@@ -47,7 +47,7 @@ class AccuracyCommand final : public Command {
     options.formats = formats_;
     options.flow.evaluate.limit = limit_;
     options.flow.evaluate.chunk = chunk_;
-    for (const std::string& path : {json_, html_}) KILN_RETURN_IF_ERROR(CheckOutput(path));
+    KILN_RETURN_IF_ERROR(CheckOutputs({json_, html_}));
     std::optional<AccuracyTable> table;
     {
       ProgressBars bars(context.err, context.show_progress);

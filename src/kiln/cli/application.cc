@@ -64,7 +64,16 @@ int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostr
     }
     return commands.size();
   };
-  const auto chosen_name = [&] { return chosen() < commands.size() ? std::string(kCommands[chosen()].name) : ""; };
+  // "vta exec": the command that was chosen, and the one inside it.
+  const auto chosen_name = [&] {
+    std::string name;
+    const CLI::App* inner = &app;
+    while (!inner->get_subcommands().empty()) {
+      inner = inner->get_subcommands().front();
+      name += (name.empty() ? "" : " ") + inner->get_name();
+    }
+    return name;
+  };
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {

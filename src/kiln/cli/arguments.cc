@@ -5,6 +5,7 @@
 #include <CLI/App.hpp>
 #include <charconv>
 #include <filesystem>
+#include <set>
 
 #include "kiln/cli/checks.h"
 #include "kiln/hardware/technology.h"
@@ -161,6 +162,21 @@ Status CheckOutput(const std::string& path) {
   while (!std::filesystem::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
   if (!std::filesystem::is_directory(folder, error) || ::access(folder.c_str(), W_OK) != 0) {
     return ErrorAt(path, "", "its folder cannot be made or written to", "name a file elsewhere");
+  }
+  return OkStatus();
+}
+
+Status CheckOutputs(std::initializer_list<std::string> paths) {
+  std::set<std::filesystem::path> taken;
+  for (const std::string& path : paths) {
+    KILN_RETURN_IF_ERROR(CheckOutput(path));
+    if (path.empty()) continue;
+    std::error_code error;
+    const std::filesystem::path place = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
+    const bool device = std::filesystem::exists(place, error) && !std::filesystem::is_regular_file(place, error);
+    if (!taken.insert(path == "-" ? std::filesystem::path(path) : place).second && !device) {
+      return ErrorAt(path, "", "two outputs go to one file", "name another for one of them");
+    }
   }
   return OkStatus();
 }

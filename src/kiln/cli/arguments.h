@@ -2,6 +2,7 @@
 #ifndef KILN_CLI_ARGUMENTS_H_
 #define KILN_CLI_ARGUMENTS_H_
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -91,6 +92,8 @@ StatusOr<Shape> ParseShape(const std::string& text, std::string_view option);
 // Whether the output file `path` ("" and "-" aside) can stand where it is to: its folder is there, or can be made.
 // Called before long work, so that it is not in vain; changes nothing.
 Status CheckOutput(const std::string& path);
+// Of each; and that no two are one file. Empty ones are not given.
+Status CheckOutputs(std::initializer_list<std::string> paths);
 
 // Writes the file and makes the folder that it stands in. Called when there is something to write, so that a command
 // that fails leaves nothing behind.

@@ -6,6 +6,7 @@
 #include "kiln/cli/arguments.h"
 #include "kiln/cli/command.h"
 #include "kiln/cli/flow.h"
+#include "kiln/hardware/rtl_project.h"
 #include "kiln/report/cost_report.h"
 #include "kiln/report/text.h"
 #include "kiln/support/file.h"
@@ -58,6 +59,7 @@ class CompileCommand final : public Command {
     if (!flow_.images_given() && options.calibration.path.empty()) options.images.random = 1;
     options.node_nm = node_nm_;
     if (!folder_.empty()) {
+      KILN_RETURN_IF_ERROR(hardware::CheckRtlFolder(folder_));
       KILN_RETURN_IF_ERROR(CheckOutput((std::filesystem::path(folder_) / "program.txt").string()));
     }
     KILN_ASSIGN_OR_RETURN(const CompiledNetwork compiled, CompileFlow(options));

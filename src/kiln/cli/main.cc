@@ -3,8 +3,10 @@
 #include <iostream>
 
 #include "kiln/cli/application.h"
+#include "kiln/support/process.h"
 
 int main(int argc, char** argv) {
+  kiln::CleanUpOnSignals();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const int code = kiln::cli::Main(arguments, std::cout, std::cerr, isatty(STDERR_FILENO) == 1);
   std::cout.flush();

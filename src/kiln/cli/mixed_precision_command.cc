@@ -81,7 +81,7 @@ class MixedPrecisionCommand final : public Command {
     if (settings.path.empty()) {
       return ErrorAt("", "--data", "no images are named", "give --data FILE, with labels");
     }
-    for (const std::string& path : {json_, recipe_}) KILN_RETURN_IF_ERROR(CheckOutput(path));
+    KILN_RETURN_IF_ERROR(CheckOutputs({json_, recipe_}));
     KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetwork(model_));
     KILN_ASSIGN_OR_RETURN(const Images images, OpenImages(settings, network));
     if (!images.set->has_labels()) {

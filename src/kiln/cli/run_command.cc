@@ -98,7 +98,7 @@ class RunCommand final : public Command {
     options.evaluate.run_fp32 = !no_fp32_;
     options.evaluate.chunk = chunk_;
 
-    for (const std::string& path : {json_, html_, trace_}) KILN_RETURN_IF_ERROR(CheckOutput(path));
+    KILN_RETURN_IF_ERROR(CheckOutputs({json_, html_, trace_}));
 
     std::optional<RunReport> report;
     {

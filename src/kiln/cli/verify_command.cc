@@ -51,8 +51,7 @@ class VerifyCommand final : public Command {
   Status Run(Context& context) override {
     KILN_ASSIGN_OR_RETURN(FlowOptions options, flow_.Options());
     if (!flow_.images_given()) options.images.random = limit_;
-    KILN_RETURN_IF_ERROR(CheckOutput(json_));
-    KILN_RETURN_IF_ERROR(CheckOutput(wave_));
+    KILN_RETURN_IF_ERROR(CheckOutputs({json_, wave_}));
 
     VerifyReport report;
     {

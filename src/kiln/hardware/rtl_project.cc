@@ -125,7 +125,19 @@ StatusOr<std::vector<std::string>> NeededFiles(const fs::path& library, const st
   return ordered;
 }
 
+Status CheckRtlFolder(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::exists(folder, error)) return OkStatus();
+  if (!fs::is_directory(folder, error)) return ErrorAt(folder.string(), "", "is a file", "name a folder");
+  if (fs::is_empty(folder, error) && !error) return OkStatus();
+  const auto settings = ReadFile(folder / "design.mk", 1 << 16);
+  if (settings.ok() && settings->starts_with("TOP := ")) return OkStatus();
+  return ErrorAt(folder.string(), "", "holds files that are not of an earlier emission",
+                 "name a new folder, or an empty one");
+}
+
 Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
+  KILN_RETURN_IF_ERROR(CheckRtlFolder(folder));
   KILN_ASSIGN_OR_RETURN(const fs::path library, RtlLibrary());
   KILN_ASSIGN_OR_RETURN(const std::vector<std::string> files, NeededFiles(library, project.top_text));
   // Everything is read before anything is written.

@@ -25,8 +25,11 @@ struct RtlProject {
 // library there.
 StatusOr<std::filesystem::path> RtlLibrary();
 
-// Writes the project: all of it or, after an error, nothing of what was not there before. `folder` is made; what is in
-// it under the same names is overwritten.
+// Error: the folder holds files, and is none that WriteRtlProject wrote (no design.mk in it names a TOP).
+Status CheckRtlFolder(const std::filesystem::path& folder);
+
+// Writes the project: all of it or, after an error, nothing of what was not there before. `folder` is made; what an
+// earlier project has there under the same names is overwritten. Errors: CheckRtlFolder's.
 //   TOP.sv, filelist.f, Makefile (rtl/testbench/Makefile), design.mk, waivers.vlt, rtl/ (flat), testbench/, and
 //   `others`
 Status WriteRtlProject(const RtlProject& project, const std::filesystem::path& folder);

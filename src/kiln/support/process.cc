@@ -1,14 +1,20 @@
 #include "kiln/support/process.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
 #include <system_error>
+#include <thread>
 
 #include "fmt/format.h"
 #include "kiln/support/file.h"
@@ -27,6 +33,81 @@ std::string LastLines(const std::filesystem::path& log) {
   for (char& c : end) c = c == '\n' || c == '\t' ? ' ' : c;
   while (!end.empty() && end.back() == ' ') end.pop_back();
   return end;
+}
+
+// What a signal that ends this program leaves behind unless somebody looks after it.
+struct Leftovers {
+  std::mutex mutex;
+  std::map<std::filesystem::path, pid_t> folders;  // with the process that made them, which is not one forked from it
+  std::set<pid_t> children;
+  bool ending = false;
+};
+Leftovers& TheLeftovers() {
+  static auto* const leftovers = new Leftovers;  // threads may look at it to the very end
+  return *leftovers;
+}
+
+// Does not return while this program is being ended.
+void AwaitEnd(std::unique_lock<std::mutex>& lock) {
+  while (TheLeftovers().ending) {
+    lock.unlock();
+    ::pause();
+    lock.lock();
+  }
+}
+
+// Starts a program that CleanUp knows of from its first moment; an error number, or 0.
+int Start(char* const* argv, const posix_spawn_file_actions_t* actions, pid_t* child) {
+  // Signals are blocked here (CleanUpOnSignals), which is nothing to inherit.
+  posix_spawnattr_t attributes;
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  std::unique_lock lock(TheLeftovers().mutex);
+  AwaitEnd(lock);
+  const int error = posix_spawnp(child, argv[0], actions, &attributes, argv, environ);
+  if (error == 0) TheLeftovers().children.insert(*child);
+  lock.unlock();
+  posix_spawnattr_destroy(&attributes);
+  return error;
+}
+
+// Waits for a program's end; false where it is lost.
+bool Await(pid_t child, int* state) {
+  pid_t ended = 0;
+  do {
+    ended = waitpid(child, state, 0);
+  } while (ended < 0 && errno == EINTR);
+  std::unique_lock lock(TheLeftovers().mutex);
+  TheLeftovers().children.erase(child);
+  AwaitEnd(lock);
+  return ended == child;
+}
+
+void CleanUp() {
+  Leftovers& leftovers = TheLeftovers();
+  constexpr int kPatience = 200;  // times 10 ms
+  {
+    const std::scoped_lock lock(leftovers.mutex);
+    leftovers.ending = true;
+    for (const pid_t child : leftovers.children) ::kill(child, SIGTERM);
+  }
+  for (int i = 0; i < kPatience; ++i) {
+    {
+      const std::scoped_lock lock(leftovers.mutex);
+      if (leftovers.children.empty()) break;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  const std::scoped_lock lock(leftovers.mutex);
+  for (const auto& [folder, owner] : leftovers.folders) {
+    if (owner != ::getpid()) continue;
+    std::error_code error;
+    std::filesystem::remove_all(folder, error);
+    if (error) std::filesystem::remove_all(folder, error);  // somebody was still writing
+  }
 }
 
 // Files of a program to be started.
@@ -55,14 +136,13 @@ Status RunProgram(const std::vector<std::string>& arguments, const std::filesyst
   posix_spawn_file_actions_addopen(actions.get(), STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
   posix_spawn_file_actions_adddup2(actions.get(), STDOUT_FILENO, STDERR_FILENO);
   pid_t child = 0;
-  if (const int error = posix_spawnp(&child, argv[0], actions.get(), nullptr, argv.data(), environ); error != 0) {
+  const int error = Start(argv.data(), actions.get(), &child);
+  if (error != 0) {
     return ErrorAt("", arguments[0], fmt::format("cannot be started: {}", std::strerror(error)),
                    "install it (tools/setup does)");
   }
   int state = 0;
-  while (waitpid(child, &state, 0) < 0) {
-    if (errno != EINTR) return absl::InternalError(arguments[0] + ": lost");
-  }
+  if (!Await(child, &state)) return absl::InternalError(arguments[0] + ": lost");
   if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return OkStatus();
   const std::string how = WIFSIGNALED(state) ? fmt::format("killed by signal {}", WTERMSIG(state))
                                              : fmt::format("ended with code {}", WEXITSTATUS(state));
@@ -80,10 +160,41 @@ StatusOr<TemporaryFolder> TemporaryFolder::Create(const std::string& prefix) {
   return TemporaryFolder(name);
 }
 
+TemporaryFolder::TemporaryFolder(std::filesystem::path path) : path_(std::move(path)) {
+  const std::scoped_lock lock(TheLeftovers().mutex);
+  TheLeftovers().folders.emplace(path_, ::getpid());
+}
+
 TemporaryFolder::~TemporaryFolder() {
   if (path_.empty()) return;
   std::error_code error;
   std::filesystem::remove_all(path_, error);
+  const std::scoped_lock lock(TheLeftovers().mutex);
+  TheLeftovers().folders.erase(path_);
+}
+
+void CleanUpOnSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  bool any = false;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before = {};
+    if (sigaction(signal, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) continue;
+    sigaddset(&signals, signal);
+    any = true;
+  }
+  if (!any || pthread_sigmask(SIG_BLOCK, &signals, nullptr) != 0) return;
+  // A thread that waits, not a handler: it may lock, allocate and remove folders.
+  std::thread([signals] {
+    int signal = 0;
+    if (sigwait(&signals, &signal) != 0) return;
+    CleanUp();
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+    ::kill(::getpid(), signal);  // whose disposition is the default
+  }).detach();
 }
 
 }  // namespace kiln

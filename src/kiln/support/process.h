@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kiln/support/status.h"
@@ -19,7 +20,7 @@ Status RunProgram(const std::vector<std::string>& arguments, const std::filesyst
 class TemporaryFolder {
  public:
   static StatusOr<TemporaryFolder> Create(const std::string& prefix);
-  explicit TemporaryFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  explicit TemporaryFolder(std::filesystem::path path);
   TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   TemporaryFolder& operator=(TemporaryFolder&&) = delete;
   ~TemporaryFolder();
@@ -29,6 +30,10 @@ class TemporaryFolder {
  private:
   std::filesystem::path path_;
 };
+
+// SIGINT, SIGTERM and SIGHUP end this program as they would anyway, once the programs that it runs have been told and
+// its temporary folders are gone; those that are ignored stay so. To be called once, before there are other threads.
+void CleanUpOnSignals();
 
 }  // namespace kiln
 
