@@ -125,6 +125,8 @@ class AxiMemory {
 
   // From now on accesses that touch [address, address + size) answer SLVERR; reads give the bytes, writes do nothing.
   void Poison(uint64_t address, uint64_t size) { poisoned_.emplace_back(address, address + size); }
+  // No address is poisoned any more.
+  void Heal() { poisoned_.clear(); }
 
   // AXI response code for an access.
   unsigned Response(uint64_t address, uint64_t size) const {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "kiln_axi_lite.h"
 #include "kiln_axi_memory.h"
 #include "kiln_systolic_registers.h"
 
@@ -57,8 +58,7 @@ class SystolicBench {
         output_scale_(&memory_, kScalePortBytes, seed * 16 + 8),
         shared_reads_(&memory_, ports.program, seed * 16 + 9),
         shared_writes_(&memory_, ports.output, seed * 16 + 10) {
-    top_.control_awvalid = top_.control_wvalid = top_.control_arvalid = 0;
-    top_.control_bready = top_.control_rready = 0;
+    AxiLiteIdle(top_);
     // Until its reset the machine may offer anything: the memory does not listen.
     top_.reset = 1;
     for (int i = 0; i < 4; ++i) {
@@ -72,38 +72,12 @@ class SystolicBench {
   AxiMemory& memory() { return memory_; }
 
   void WriteRegister(uint32_t address, uint32_t data) {
-    top_.control_awvalid = 1;
-    top_.control_awaddr = static_cast<uint16_t>(address);
-    top_.control_wvalid = 1;
-    top_.control_wdata = data;
-    top_.control_wstrb = 15;
-    top_.control_bready = 1;
-    for (bool answered = false; !answered;) {
-      Settle();
-      const bool address_taken = top_.control_awready, data_taken = top_.control_wready;
-      answered = top_.control_bvalid;
-      Edge();
-      if (address_taken) top_.control_awvalid = 0;
-      if (data_taken) top_.control_wvalid = 0;
-    }
-    top_.control_bready = 0;
+    AxiLiteWrite(
+        top_, address, data, [&] { Settle(); }, [&] { Edge(); });
   }
-
   uint32_t ReadRegister(uint32_t address) {
-    top_.control_arvalid = 1;
-    top_.control_araddr = static_cast<uint16_t>(address);
-    top_.control_rready = 1;
-    for (;;) {
-      Settle();
-      const bool taken = top_.control_arready, answered = top_.control_rvalid;
-      const uint32_t data = top_.control_rdata;
-      Edge();
-      if (taken) top_.control_arvalid = 0;
-      if (answered) {
-        top_.control_rready = 0;
-        return data;
-      }
-    }
+    return AxiLiteRead(
+        top_, address, [&] { Settle(); }, [&] { Edge(); });
   }
 
   // Runs the program at `address` until the machine says that it has ended, or for `limit` cycles; false for those.

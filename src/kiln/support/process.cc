@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -123,30 +124,85 @@ class Actions {
   posix_spawn_file_actions_t actions_;
 };
 
-}  // namespace
-
-Status RunProgram(const std::vector<std::string>& arguments, const std::filesystem::path& log) {
+StatusOr<pid_t> Spawn(const std::vector<std::string>& arguments, Actions& actions) {
   std::vector<char*> argv;
   argv.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-
-  Actions actions;
-  posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(actions.get(), STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  posix_spawn_file_actions_adddup2(actions.get(), STDOUT_FILENO, STDERR_FILENO);
   pid_t child = 0;
   const int error = Start(argv.data(), actions.get(), &child);
   if (error != 0) {
     return ErrorAt("", arguments[0], fmt::format("cannot be started: {}", std::strerror(error)),
                    "install it (tools/setup does)");
   }
+  return child;
+}
+
+}  // namespace
+
+Status RunProgram(const std::vector<std::string>& arguments, const std::filesystem::path& log) {
+  Actions actions;
+  posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(actions.get(), STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  posix_spawn_file_actions_adddup2(actions.get(), STDOUT_FILENO, STDERR_FILENO);
+  KILN_ASSIGN_OR_RETURN(const pid_t child, Spawn(arguments, actions));
   int state = 0;
   if (!Await(child, &state)) return absl::InternalError(arguments[0] + ": lost");
   if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return OkStatus();
   const std::string how = WIFSIGNALED(state) ? fmt::format("killed by signal {}", WTERMSIG(state))
                                              : fmt::format("ended with code {}", WEXITSTATUS(state));
   return absl::InternalError(fmt::format("{}: {}: ... {}", arguments[0], how, LastLines(log)));
+}
+
+StatusOr<ChildProcess> ChildProcess::Start(const std::vector<std::string>& arguments,
+                                           const std::filesystem::path& log) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return absl::InternalError(fmt::format("{}: {}", arguments[0], std::strerror(errno)));
+  }
+  Actions actions;
+  posix_spawn_file_actions_adddup2(actions.get(), ends[1], STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(actions.get(), ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(actions.get(), STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  const StatusOr<pid_t> child = Spawn(arguments, actions);
+  close(ends[1]);
+  if (!child.ok()) {
+    close(ends[0]);
+    return child.status();
+  }
+  return ChildProcess(arguments[0], log, *child, ends[0]);
+}
+
+ChildProcess::~ChildProcess() {
+  if (child_ < 0) return;
+  close(socket_);
+  kill(child_, SIGKILL);
+  while (waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+Status ChildProcess::Send(std::span<const uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return Ended();
+    bytes = bytes.subspan(static_cast<size_t>(sent));
+  }
+  return OkStatus();
+}
+
+Status ChildProcess::Receive(std::span<uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t received = recv(socket_, bytes.data(), bytes.size(), 0);
+    if (received < 0 && errno == EINTR) continue;
+    if (received <= 0) return Ended();
+    bytes = bytes.subspan(static_cast<size_t>(received));
+  }
+  return OkStatus();
+}
+
+Status ChildProcess::Ended() const {
+  return absl::InternalError(fmt::format("{}: has ended: ... {}", name_, LastLines(log_)));
 }
 
 StatusOr<TemporaryFolder> TemporaryFolder::Create(const std::string& prefix) {

@@ -2,7 +2,9 @@
 #ifndef KILN_SUPPORT_PROCESS_H_
 #define KILN_SUPPORT_PROCESS_H_
 
+#include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +17,34 @@ namespace kiln {
 // goes to the file `log` (made anew); its standard input is empty. Errors, which name the program: not there, not
 // started, killed by a signal, ended with another code than 0 (with the last lines of the log).
 Status RunProgram(const std::vector<std::string>& arguments, const std::filesystem::path& log);
+
+// A program that stays, and is talked to through its standard input and output.
+class ChildProcess {
+ public:
+  // What it prints on its error output goes to the file `log` (made anew). Errors: not there, not started.
+  static StatusOr<ChildProcess> Start(const std::vector<std::string>& arguments, const std::filesystem::path& log);
+  ChildProcess(ChildProcess&& other) noexcept
+      : name_(std::move(other.name_)),
+        log_(std::move(other.log_)),
+        child_(std::exchange(other.child_, -1)),
+        socket_(std::exchange(other.socket_, -1)) {}
+  ChildProcess& operator=(ChildProcess&&) = delete;
+  // Ends it, whatever it does.
+  ~ChildProcess();
+
+  // All of the bytes. Errors: it has ended, with the last lines of its log.
+  Status Send(std::span<const uint8_t> bytes);
+  Status Receive(std::span<uint8_t> bytes);
+
+ private:
+  ChildProcess(std::string name, std::filesystem::path log, int child, int socket)
+      : name_(std::move(name)), log_(std::move(log)), child_(child), socket_(socket) {}
+  Status Ended() const;
+
+  std::string name_;
+  std::filesystem::path log_;
+  int child_, socket_;
+};
 
 // A folder of its own under the system's folder for temporary files, removed with everything in it at the end.
 class TemporaryFolder {

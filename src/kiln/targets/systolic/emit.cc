@@ -2,6 +2,7 @@
 
 #include "fmt/format.h"
 #include "kiln/hardware/axi_port.h"
+#include "kiln/hardware/axi_signals.h"
 #include "kiln/hardware/rtl_format.h"
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/hardware/rtl_spline.h"
@@ -15,33 +16,16 @@ namespace {
 constexpr uint64_t kProgramAlignment = 4096;
 constexpr int kScalePortBytes = 8;  // SCALE_PORT_BYTES of rtl/systolic/kiln_systolic_pkg.sv
 
-// The signals of an AXI bus: direction as the accelerator sees it, bits, name behind the bus' own.
-struct Signal {
-  bool output;
-  int bits;
-  const char* name;
-};
+constexpr int kAddressBits = 40;  // ADDRESS_BITS of the same
 
-std::vector<Signal> ReadSignals(int port_bytes) {
-  return {{true, 1, "arvalid"}, {false, 1, "arready"}, {true, 40, "araddr"},
-          {true, 8, "arlen"},   {true, 3, "arsize"},   {true, 2, "arburst"},
-          {false, 1, "rvalid"}, {true, 1, "rready"},   {false, port_bytes * 8, "rdata"},
-          {false, 2, "rresp"},  {false, 1, "rlast"}};
-}
-std::vector<Signal> WriteSignals(int port_bytes) {
-  return {{true, 1, "awvalid"},        {false, 1, "awready"}, {true, 40, "awaddr"},
-          {true, 8, "awlen"},          {true, 3, "awsize"},   {true, 2, "awburst"},
-          {true, 1, "wvalid"},         {false, 1, "wready"},  {true, port_bytes * 8, "wdata"},
-          {true, port_bytes, "wstrb"}, {true, 1, "wlast"},    {false, 1, "bvalid"},
-          {true, 1, "bready"},         {false, 2, "bresp"}};
-}
-std::vector<Signal> ControlSignals() {
-  return {{false, 1, "awvalid"}, {true, 1, "awready"}, {false, 12, "awaddr"}, {false, 1, "wvalid"},
-          {true, 1, "wready"},   {false, 32, "wdata"}, {false, 4, "wstrb"},   {true, 1, "bvalid"},
-          {false, 1, "bready"},  {true, 2, "bresp"},   {false, 1, "arvalid"}, {true, 1, "arready"},
-          {false, 12, "araddr"}, {true, 1, "rvalid"},  {false, 1, "rready"},  {true, 32, "rdata"},
-          {true, 2, "rresp"}};
-}
+using hardware::AxiReadSignals;
+using hardware::AxiWriteSignals;
+using hardware::PortsOf;
+using hardware::Signal;
+using hardware::WiresOf;
+
+std::vector<Signal> ReadSignals(int port_bytes) { return AxiReadSignals(port_bytes, kAddressBits); }
+std::vector<Signal> WriteSignals(int port_bytes) { return AxiWriteSignals(port_bytes, kAddressBits); }
 
 // The one bus of a design point with shared_bus: kiln_shared_bus' memory side.
 std::vector<Signal> SharedSignals(int port_bytes) {
@@ -52,21 +36,6 @@ std::vector<Signal> SharedSignals(int port_bytes) {
     signals.push_back({output, 3, name});
   }
   return signals;
-}
-
-std::string RangeOf(const Signal& signal) { return signal.bits == 1 ? "" : fmt::format(" [{}:0]", signal.bits - 1); }
-
-void AddPorts(const std::string& bus, const std::vector<Signal>& signals, std::string& out) {
-  for (const Signal& s : signals) {
-    out += fmt::format(",\n    {} logic{} {}_{}", s.output ? "output" : "input ", RangeOf(s), bus, s.name);
-  }
-}
-
-// The same as wires inside the top.
-void AddWires(const std::string& bus, const std::vector<Signal>& signals, std::string& out) {
-  for (const Signal& s : signals) {
-    out += fmt::format("  logic{} {}_{};\n", RangeOf(s), bus, s.name);
-  }
 }
 
 // The machine's buses for memory, by their names.
@@ -205,16 +174,16 @@ std::string TopModule(const Config& config) {
       "Kiln.\n"
       "module kiln_accelerator (\n    input  logic clock,\n    input  logic reset",
       config.name);
-  AddPorts("control", ControlSignals(), out);
+  out += PortsOf("control", hardware::AxiLiteSignals());
   if (config.shared_bus) {
-    AddPorts("memory", SharedSignals(config.input_port_bytes), out);
+    out += PortsOf("memory", SharedSignals(config.input_port_bytes));
   } else {
-    for (const Bus& bus : MemoryBuses(config)) AddPorts(bus.name, bus.signals, out);
+    for (const Bus& bus : MemoryBuses(config)) out += PortsOf(bus.name, bus.signals);
   }
   std::string unused;  // scale buses, where there are none
   for (const Bus& bus : ScaleBuses()) {
     if (config.block_size > 0) {
-      AddPorts(bus.name, bus.signals, out);
+      out += PortsOf(bus.name, bus.signals);
       continue;
     }
     for (const Signal& s : bus.signals) {
@@ -226,7 +195,7 @@ std::string TopModule(const Config& config) {
       "instructions are "
       "finished, modulo 2^16.\n    output logic running,\n    output logic [15:0] finished\n);\n";
   if (config.shared_bus) {
-    for (const Bus& bus : MemoryBuses(config)) AddWires(bus.name, bus.signals, out);
+    for (const Bus& bus : MemoryBuses(config)) out += WiresOf(bus.name, bus.signals);
     out += fmt::format("  kiln_shared_bus #(\n      .DATA_BYTES({})\n  ) bus (.*);\n", config.input_port_bytes);
   }
   out += "  kiln_systolic #(\n";
@@ -264,7 +233,7 @@ StatusOr<hardware::RtlProject> ProjectOf(const Config& config) {
   project.top = "kiln_accelerator";
   project.top_text = TopModule(config);
   project.testbench = {"kiln_systolic_testbench.cc", "kiln_systolic_bench.h", "kiln_systolic_registers.h",
-                       "kiln_axi_memory.h"};
+                       "kiln_axi_lite.h", "kiln_axi_memory.h"};
   project.others = {{"design.yaml", PrintConfig(config)}, {"design.h", DesignHeader(config)}};
   return project;
 }
