@@ -72,12 +72,10 @@ class SystolicBench {
   AxiMemory& memory() { return memory_; }
 
   void WriteRegister(uint32_t address, uint32_t data) {
-    AxiLiteWrite(
-        top_, address, data, [&] { Settle(); }, [&] { Edge(); });
+    AxiLiteWrite(top_, address, data, [&] { Settle(); }, [&] { Edge(); });
   }
   uint32_t ReadRegister(uint32_t address) {
-    return AxiLiteRead(
-        top_, address, [&] { Settle(); }, [&] { Edge(); });
+    return AxiLiteRead(top_, address, [&] { Settle(); }, [&] { Edge(); });
   }
 
   // Runs the program at `address` until the machine says that it has ended, or for `limit` cycles; false for those.

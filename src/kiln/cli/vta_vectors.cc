@@ -132,8 +132,11 @@ Status VectorsCommand::Report(Context& context, const std::vector<Row>& rows, co
 
 void ExecCommand::Declare(CLI::App& app) {
   DeclareFiles(app, "Program vectors (NAME.json), or folders of them");
-  app.add_option("--level", level_, "What runs them: functional, or cycle, which tells cycles and counters, too")
-      ->check(CLI::IsMember({"functional", "cycle"}))
+  app.add_option(
+         "--level", level_,
+         "What runs them: functional; cycle, which tells cycles and counters, too; rtl, the hardware simulated by "
+         "Verilator, whose cycles and counters are compared with those of the cycle level")
+      ->check(CLI::IsMember({"functional", "cycle", "rtl"}))
       ->type_name("LEVEL")
       ->capture_default_str();
   app.add_option(
@@ -145,13 +148,20 @@ void ExecCommand::Declare(CLI::App& app) {
   app.add_option("--trace", trace_,
                  "Where it goes what each unit did when, with --level cycle and one file: JSON for ui.perfetto.dev")
       ->type_name("FILE");
+  app.add_option("--designs", designs_,
+                 "With --level rtl, where designs and their simulations go, to be used again; default: a temporary "
+                 "folder")
+      ->type_name("DIR");
   DeclareVtaSteps(app, &most_steps_);
-  app.footer("Examples:\n  kiln vta exec vectors/ --orders 20\n  kiln vta exec vectors/ --level cycle");
+  app.footer(
+      "Examples:\n  kiln vta exec vectors/ --orders 20\n  kiln vta exec vectors/ --level cycle\n"
+      "  kiln vta exec vectors/ --level rtl --designs designs");
 }
 
 Status ExecCommand::Run(Context& context) const {
   KILN_RETURN_IF_ERROR(CheckOutput(trace_));
-  const bool cycles = level_ == "cycle";
+  const bool cycles = level_ == "cycle", hardware = level_ == "rtl";
+  vta::RtlDesigns designs(designs_);
   if (!trace_.empty() && !(cycles && IsOneFile())) {
     return absl::InvalidArgumentError("--trace needs --level cycle and the name of one file");
   }
@@ -160,11 +170,14 @@ Status ExecCommand::Run(Context& context) const {
     Outcome one{vector.name, vta::SizesOf(vector.config), "", std::nullopt, std::nullopt};
     if (vector.fault.has_value()) one.what = fmt::format(", stopped with {}", *vector.fault);
     if (cycles) return RunCycles(vector, std::move(one));
+    if (hardware) return RunHardware(vector, designs, std::move(one));
     one.difference = RunOrders(vector);
     return one;
   };
   return RunEach(context, vta::kProgramVectorFormat, run,
-                 cycles ? " at the cycle level" : fmt::format(", in {} orders of the stages", orders_));
+                 cycles     ? " at the cycle level"
+                 : hardware ? " on the hardware, in the cycle level's cycles"
+                            : fmt::format(", in {} orders of the stages", orders_));
 }
 
 std::optional<std::string> ExecCommand::RunOrders(const vta::ProgramVector& vector) const {
@@ -186,9 +199,17 @@ StatusOr<VectorsCommand::Outcome> ExecCommand::RunCycles(const vta::ProgramVecto
   return one;
 }
 
+StatusOr<VectorsCommand::Outcome> ExecCommand::RunHardware(const vta::ProgramVector& vector, vta::RtlDesigns& designs,
+                                                           Outcome one) const {
+  vta::RunTime time;
+  KILN_ASSIGN_OR_RETURN(one.difference, vta::FindRtlDifference(vector, designs, most_steps_, &time));
+  if (time.cycles > 0) one.time = time;
+  return one;
+}
+
 void ReplayCommand::Declare(CLI::App& app) {
   DeclareFiles(app, "Runtime vectors (NAME.json), or folders of them");
-  app.add_option("--device", device_, "What runs the programs: functional, cycle or remote:HOST:PORT")
+  app.add_option("--device", device_, "What runs the programs: functional, cycle, rtl or remote:HOST:PORT")
       ->type_name("NAME")
       ->capture_default_str();
   app.footer("Example:\n  kiln vta replay vectors/runtime_api");

@@ -62,8 +62,9 @@ class ExecCommand : public VectorsCommand {
  private:
   std::optional<std::string> RunOrders(const vta::ProgramVector& vector) const;
   StatusOr<Outcome> RunCycles(const vta::ProgramVector& vector, Outcome one) const;
+  StatusOr<Outcome> RunHardware(const vta::ProgramVector& vector, vta::RtlDesigns& designs, Outcome one) const;
 
-  std::string level_ = "functional", trace_;
+  std::string level_ = "functional", trace_, designs_;
   int orders_ = 10;
   uint64_t most_steps_ = kVtaSteps;
 };

@@ -9,6 +9,7 @@
 #include "kiln/targets/vta/cycle.h"
 #include "kiln/targets/vta/functional.h"
 #include "kiln/targets/vta/remote_device.h"
+#include "kiln/targets/vta/rtl_machine.h"
 
 namespace kiln::vta {
 namespace {
@@ -55,7 +56,7 @@ class LocalDevice : public Device {
       return absl::ResourceExhaustedError(
           fmt::format("a program of {} instructions; at most {}", count, limits_.instructions));
     }
-    const auto fault = Launch(memory_, address, count, wait_cycles);
+    KILN_ASSIGN_OR_RETURN(const std::optional<Fault> fault, Launch(memory_, address, count, wait_cycles));
     if (!fault.has_value()) return OkStatus();
     // What the stopped program left behind must not meet the next one.
     Renew();
@@ -72,7 +73,8 @@ class LocalDevice : public Device {
   const DeviceLimits& limits() const { return limits_; }
 
  private:
-  virtual std::optional<Fault> Launch(DeviceMemory& memory, uint64_t address, size_t count, uint64_t wait_cycles) = 0;
+  virtual StatusOr<std::optional<Fault>> Launch(DeviceMemory& memory, uint64_t address, size_t count,
+                                                uint64_t wait_cycles) = 0;
   // Begins with a new machine.
   virtual void Renew() = 0;
   static Status Absent(uint64_t address, uint64_t bytes) {
@@ -90,7 +92,7 @@ class FunctionalDevice final : public LocalDevice {
   FunctionalDevice(const Config& config, const DeviceLimits& limits) : LocalDevice(config, limits) { Renew(); }
 
  private:
-  std::optional<Fault> Launch(DeviceMemory& memory, uint64_t address, size_t count, uint64_t) override {
+  StatusOr<std::optional<Fault>> Launch(DeviceMemory& memory, uint64_t address, size_t count, uint64_t) override {
     return machine_->Launch(memory, address, count);
   }
   void Renew() override {
@@ -108,7 +110,8 @@ class CycleDevice final : public LocalDevice {
   std::optional<RunTime> last_run() const override { return last_run_; }
 
  private:
-  std::optional<Fault> Launch(DeviceMemory& memory, uint64_t address, size_t count, uint64_t wait_cycles) override {
+  StatusOr<std::optional<Fault>> Launch(DeviceMemory& memory, uint64_t address, size_t count,
+                                        uint64_t wait_cycles) override {
     last_run_.reset();
     const uint64_t most = wait_cycles == 0 ? limits().steps : std::min(wait_cycles, limits().steps);
     CycleMachine::Result result = machine_->Launch(memory, address, count, most);
@@ -118,6 +121,36 @@ class CycleDevice final : public LocalDevice {
   void Renew() override { machine_ = std::make_unique<CycleMachine>(config()); }
 
   std::unique_ptr<CycleMachine> machine_;
+  std::optional<RunTime> last_run_;
+};
+
+// The simulated hardware, started when it is first needed and after each fault.
+class RtlDevice final : public LocalDevice {
+ public:
+  RtlDevice(const Config& config, const DeviceLimits& limits) : LocalDevice(config, limits) {}
+
+  std::optional<RunTime> last_run() const override { return last_run_; }
+
+ private:
+  StatusOr<std::optional<Fault>> Launch(DeviceMemory& memory, uint64_t address, size_t count,
+                                        uint64_t wait_cycles) override {
+    last_run_.reset();
+    if (machine_ == nullptr) {
+      KILN_ASSIGN_OR_RETURN(RtlMachine machine, RtlMachine::Start(config(), RtlDesigns::Shared()));
+      machine_ = std::make_unique<RtlMachine>(std::move(machine));
+    }
+    const uint64_t most = wait_cycles == 0 ? limits().steps : std::min(wait_cycles, limits().steps);
+    StatusOr<RtlMachine::Result> result = machine_->Launch(memory, address, count, most);
+    if (!result.ok()) {
+      Renew();
+      return result.status();
+    }
+    if (!result->fault.has_value()) last_run_ = result->time;
+    return std::move(result->fault);
+  }
+  void Renew() override { machine_.reset(); }
+
+  std::unique_ptr<RtlMachine> machine_;
   std::optional<RunTime> last_run_;
 };
 
@@ -160,12 +193,16 @@ std::unique_ptr<Device> MakeFunctionalDevice(const Config& config, const DeviceL
 StatusOr<std::unique_ptr<Device>> MakeDevice(std::string_view name, const Config& config, const DeviceLimits& limits) {
   if (name == "functional") return MakeFunctionalDevice(config, limits);
   if (name == "cycle") return std::make_unique<CycleDevice>(config, limits);
+  if (name == "rtl") {
+    KILN_RETURN_IF_ERROR(RtlDesigns::Shared().SimulationOf(config).status());
+    return std::make_unique<RtlDevice>(config, limits);
+  }
   if (name.starts_with(kRemotePrefix)) {
     KILN_ASSIGN_OR_RETURN(const Endpoint server, Endpoint::Parse(name.substr(kRemotePrefix.size())));
     KILN_ASSIGN_OR_RETURN(const std::string token, TokenOfEnvironment());
     return MakeRemoteDevice(server, token, config);
   }
-  return NotFoundAt("", "", fmt::format("there is no device '{}'", name), "functional, cycle or remote:HOST:PORT");
+  return NotFoundAt("", "", fmt::format("there is no device '{}'", name), "functional, cycle, rtl or remote:HOST:PORT");
 }
 
 }  // namespace kiln::vta

@@ -74,8 +74,9 @@ std::unique_ptr<Device> MakeFunctionalDevice(const Config& config, const DeviceL
 // What the name of a device elsewhere begins with.
 inline constexpr std::string_view kRemotePrefix = "remote:";
 
-// By name: "functional"; "cycle" (cycle.h), whose last_run tells cycles and counters; "remote:HOST:PORT" with the token
-// of the environment (remote_device.h), where the server's limits hold. Errors: no such device.
+// By name: "functional"; "cycle" (cycle.h), whose last_run tells cycles and counters; "rtl" (rtl_machine.h), the
+// simulated hardware, which tells the same and is built first; "remote:HOST:PORT" with the token of the environment
+// (remote_device.h), where the server's limits hold. Errors: no such device; hardware that cannot be built.
 StatusOr<std::unique_ptr<Device>> MakeDevice(std::string_view name, const Config& config,
                                              const DeviceLimits& limits = {});
 

@@ -133,6 +133,56 @@ std::optional<std::string> FindCycleDifference(const ProgramVector& vector, uint
   return FindDifference(vector, launch, machine.profile());
 }
 
+namespace {
+
+// How the hardware's time differs from the cycle level's, first.
+std::optional<std::string> FindTimeDifference(const RtlMachine::Result& rtl, const RunTime& expected) {
+  if (rtl.time.cycles != expected.cycles) {
+    return fmt::format("{} cycles; {} at the cycle level", rtl.time.cycles, expected.cycles);
+  }
+  for (size_t i = 0; i < kCounters; ++i) {
+    const uint64_t is = rtl.time.counters.values()[i], should = expected.counters.values()[i] & 0xffffffff;
+    if (is == should) continue;
+    const CounterInfo& info = CounterTable()[i];
+    return fmt::format("{}.{} is {}; {} at the cycle level", info.unit, info.name, is, should);
+  }
+  if (rtl.accumulator_writes != (expected.counters.accumulator_writes() & 0xffffffff)) {
+    return fmt::format("{} accumulators written; {} at the cycle level", rtl.accumulator_writes,
+                       expected.counters.accumulator_writes());
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+StatusOr<std::optional<std::string>> FindRtlDifference(const ProgramVector& vector, RtlDesigns& designs,
+                                                       uint64_t most_cycles, RunTime* time) {
+  KILN_ASSIGN_OR_RETURN(RtlMachine machine, RtlMachine::Start(vector.config, designs));
+  // Beside it the cycle level, on a memory of its own, which also counts what the vector's counters count.
+  CycleMachine cycle(vector.config);
+  DeviceMemory cycle_memory(vector.base, vector.before);
+  Status status = OkStatus();
+  std::optional<std::string> time_difference;
+  const auto launch = [&](DeviceMemory& memory, const ProgramVector::Launch& run) -> std::optional<Fault> {
+    auto result = machine.Launch(memory, run.address, run.instructions, most_cycles);
+    const CycleMachine::Result expected = cycle.Launch(cycle_memory, run.address, run.instructions, most_cycles);
+    if (!result.ok()) {
+      status.Update(result.status());
+      return Fault{FaultKind::kTooLong, 0, ""};
+    }
+    if (result->fault.has_value()) return std::move(result->fault);
+    if (time != nullptr) {
+      time->cycles += result->time.cycles;
+      time->counters += result->time.counters;
+    }
+    if (!time_difference.has_value()) time_difference = FindTimeDifference(*result, expected.time);
+    return std::nullopt;
+  };
+  const auto difference = FindDifference(vector, launch, cycle.profile());
+  KILN_RETURN_IF_ERROR(status);
+  return difference.has_value() ? difference : time_difference;
+}
+
 std::optional<std::string> FindDifference(const ProgramVector& vector, const Launcher& run, const Profile& profile) {
   DeviceMemory memory(vector.base, vector.before);
   for (size_t i = 0; i < vector.launches.size(); ++i) {

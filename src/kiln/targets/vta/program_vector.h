@@ -19,6 +19,7 @@
 #include "kiln/targets/vta/counters.h"
 #include "kiln/targets/vta/functional.h"
 #include "kiln/targets/vta/json_reader.h"
+#include "kiln/targets/vta/rtl_machine.h"
 #include "kiln/targets/vta/timeline.h"
 
 namespace kiln::vta {
@@ -57,6 +58,10 @@ std::optional<std::string> FindDifference(const ProgramVector& vector, uint64_t 
 // launches that came to their ends.
 std::optional<std::string> FindCycleDifference(const ProgramVector& vector, uint64_t most_cycles, RunTime* time,
                                                Timeline* timeline);
+// The same on the hardware (rtl_machine.h), and its cycles and counters compared with the cycle level's. Errors:
+// hardware that cannot be built, a simulation that ends by itself.
+StatusOr<std::optional<std::string>> FindRtlDifference(const ProgramVector& vector, RtlDesigns& designs,
+                                                       uint64_t most_cycles, RunTime* time);
 
 }  // namespace kiln::vta
 

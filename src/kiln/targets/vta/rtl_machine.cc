@@ -115,7 +115,8 @@ StatusOr<RtlMachine::Result> RtlMachine::Launch(DeviceMemory& memory, uint64_t a
   std::array<uint64_t, 5 + kCounters> answer;
   KILN_RETURN_IF_ERROR(process_.Receive({reinterpret_cast<uint8_t*>(answer.data()), sizeof answer}));
   for (const Range& range : ranges) KILN_RETURN_IF_ERROR(process_.Receive(bytes(range)));
-  const auto [ended, cycles, fault, instruction, writes] = std::array{answer[0], answer[1], answer[2], answer[3], answer[4]};
+  const auto [ended, cycles, fault, instruction, writes] =
+      std::array{answer[0], answer[1], answer[2], answer[3], answer[4]};
   Result result;
   if (ended == 0) {
     result.fault = Fault{FaultKind::kTooLong, 0, fmt::format("it has not ended after {} cycles", most_cycles)};
