@@ -2,7 +2,8 @@
 //   time       what is written in cycle t (write_enable) is read by addresses given in t+1 or later; the word at an address given in cycle t
 //              (read_enable) stands at read_data from t+1 on, until the cycle after the port's next read_enable
 //   addresses  below WORDS; a word that is written in the cycle in which it is read comes out as it was before
-//   contents   at power-up unknown, or zero with INITIALLY_ZERO; a reset does not touch them
+//   contents   at power-up unknown, or zero with INITIALLY_ZERO; a reset does not touch them. Synthesis is not told: memories of FPGAs
+//              begin at zero by themselves, and others would need a circuit for it.
 module kiln_ram_1w #(
     parameter int unsigned WIDTH = 8,  // bits of a word
     parameter int unsigned WORDS = 1024,
@@ -20,9 +21,11 @@ module kiln_ram_1w #(
 );
   logic [WIDTH-1:0] words[WORDS];
 
+`ifndef SYNTHESIS
   if (INITIALLY_ZERO) begin : g_initial
     initial for (int i = 0; i < WORDS; i++) words[i] = '0;
   end
+`endif
 
   always_ff @(posedge clock) begin
     if (write_enable) words[write_address] <= write_data;

@@ -33,6 +33,23 @@ TEST(Process, SaysHowAProgramFailed) {
   EXPECT_THAT(MessageOf(RunProgram({"kiln-no-such-program"}, log)), HasSubstr("cannot be started"));
 }
 
+TEST(Process, ChildrenAnswerUntilTheyEnd) {
+  auto folder = TemporaryFolder::Create("kiln-test");
+  ASSERT_TRUE(folder.ok());
+  const auto log = folder->path() / "log";
+  auto child = ChildProcess::Start({"sh", "-c", "head -c 3; echo why >&2"}, log);
+  ASSERT_TRUE(child.ok()) << child.status();
+  const std::vector<uint8_t> sent = {7, 0, 255};
+  std::vector<uint8_t> received(3);
+  ASSERT_TRUE(child->Send(sent).ok());
+  ASSERT_TRUE(child->Receive(received).ok());
+  EXPECT_EQ(received, sent);
+  EXPECT_THAT(MessageOf(child->Receive(received)), HasSubstr("why"));
+  // One that does not listen is no reason to wait at the end.
+  EXPECT_TRUE(ChildProcess::Start({"sleep", "1000"}, log).ok());
+  EXPECT_THAT(MessageOf(ChildProcess::Start({"kiln-no-such-program"}, log).status()), HasSubstr("cannot be started"));
+}
+
 TEST(Process, TemporaryFoldersGoWithTheirContents) {
   std::filesystem::path path;
   {

@@ -1,0 +1,117 @@
+#include "kiln/targets/vta/rtl_machine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kiln/support/file.h"
+#include "kiln/targets/vta/cycle.h"
+#include "kiln/targets/vta/device.h"
+#include "kiln/targets/vta/emit.h"
+#include "kiln/targets/vta/functional.h"
+#include "tests/targets/vta/random_program.h"
+
+namespace kiln::vta {
+namespace {
+
+using testing::HasSubstr;
+
+Config Small() {
+  Config c;
+  c.name = "it's small";
+  c.block_in = c.block_out = 2;
+  c.uop_buffer_bytes = 128;
+  c.input_buffer_bytes = 32;
+  c.weight_buffer_bytes = 64;
+  c.accumulator_buffer_bytes = 128;
+  c.memory_latency = 6;
+  c.instruction_queue_depth = 4;
+  return c;
+}
+
+TEST(VtaEmit, TheTopHasTheDesignPointsParameters) {
+  const std::string top = TopModule(Small());
+  EXPECT_THAT(top, HasSubstr(".BLOCK_OUT(2)"));
+  EXPECT_THAT(top, HasSubstr(".ACCUMULATOR_BUFFER_BYTES(128)"));
+  EXPECT_THAT(top, HasSubstr(".ACCUMULATOR_BANKS(4)\n"));
+  EXPECT_THAT(top, HasSubstr("output logic [63:0] memory_wdata"));
+}
+
+TEST(VtaEmit, VectorsBringTheirMemoryAndTheirLaunches) {
+  auto folder = TemporaryFolder::Create("kiln-test");
+  ASSERT_TRUE(folder.ok());
+  ProgramVector vector;
+  vector.config = Small();
+  vector.base = 4096;
+  vector.before = {1, 2, 0, 4};
+  vector.launches = {{4096, 3}, {8192, 1}};
+  ASSERT_TRUE(EmitVta(vector, folder->path()).ok());
+  EXPECT_EQ(*ReadFile(folder->path() / "memory.bin"), std::string("\1\2\0\4", 4));
+  EXPECT_THAT(*ReadFile(folder->path() / "design.mk"), HasSubstr("--base 4096"));
+  EXPECT_THAT(*ReadFile(folder->path() / "design.mk"), HasSubstr("--launch 4096:3 --launch 8192:1"));
+  EXPECT_THAT(*ReadFile(folder->path() / "filelist.f"), HasSubstr("rtl/kiln_vta_gemm.sv"));
+  EXPECT_TRUE(LoadConfig((folder->path() / "design.yaml").string()).ok());
+}
+
+// One simulation is built for all.
+TEST(VtaRtlMachine, RunsProgramsInTheBitsAndCyclesOfTheOtherLevels) {
+  const Config config = Small();
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    Random random(seed);
+    const RandomProgram program = MakeRandomProgram(random, config, 20);
+    auto machine = RtlMachine::Start(config, RtlDesigns::Shared());
+    ASSERT_TRUE(machine.ok()) << machine.status();
+    CycleMachine cycle(config);
+    DeviceMemory memory(RandomProgram::kBase, program.memory), expected(RandomProgram::kBase, program.memory);
+    const auto result = machine->Launch(memory, program.address, program.instructions.size());
+    ASSERT_TRUE(result.ok()) << result.status();
+    ASSERT_FALSE(result->fault.has_value()) << result->fault->message;
+    EXPECT_EQ(result->time, cycle.Launch(expected, program.address, program.instructions.size()).time);
+    EXPECT_TRUE(std::equal(memory.bytes().begin(), memory.bytes().end(), expected.bytes().begin()));
+  }
+}
+
+TEST(VtaRtlMachine, StalledMemoriesChangeCyclesOnly) {
+  const Config config = Small();
+  Random random(9);
+  const RandomProgram program = MakeRandomProgram(random, config, 20);
+  RtlOptions stalls;
+  stalls.stall_probability = 0.5;
+  auto machine = RtlMachine::Start(config, RtlDesigns::Shared(), stalls);
+  ASSERT_TRUE(machine.ok()) << machine.status();
+  FunctionalMachine functional(config);
+  CycleMachine cycle(config);
+  DeviceMemory memory(RandomProgram::kBase, program.memory), expected(RandomProgram::kBase, program.memory);
+  DeviceMemory third(RandomProgram::kBase, program.memory);
+  ASSERT_FALSE(functional.Launch(expected, program.address, program.instructions.size()).has_value());
+  const auto result = machine->Launch(memory, program.address, program.instructions.size());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_GT(result->time.cycles, cycle.Launch(third, program.address, program.instructions.size()).time.cycles);
+  EXPECT_TRUE(std::equal(memory.bytes().begin(), memory.bytes().end(), expected.bytes().begin()));
+}
+
+TEST(VtaRtlMachine, IsADevice) {
+  const Config config = Small();
+  auto device = MakeDevice("rtl", config);
+  ASSERT_TRUE(device.ok()) << device.status();
+  const auto run = [&](std::string_view text, uint64_t wait_cycles) {
+    const auto program = Assemble(text, "program", Encoding(config));
+    EXPECT_TRUE(program.ok()) << program.status();
+    const auto address = (*device)->Allocate(program->size());
+    EXPECT_TRUE(address.ok() && (*device)->Write(*address, *program).ok());
+    return (*device)->Run(*address, program->size() / kInstructionBytes, wait_cycles);
+  };
+  EXPECT_TRUE(run("---- FINISH", 0).ok());
+  ASSERT_TRUE((*device)->last_run().has_value());
+  EXPECT_GT((*device)->last_run()->cycles, 0u);
+  EXPECT_TRUE(run("---N NOP stage=load\n---- NOP stage=compute\np--- FINISH", 0).ok());
+  EXPECT_THAT(MessageOf(run("p--- FINISH", 0)), HasSubstr("deadlock: instruction 0, 'p--- FINISH'"));
+  EXPECT_THAT(
+      MessageOf(run("---- LOAD uop sram=0 dram=99999999 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0\n---- FINISH", 0)),
+      HasSubstr("dram_range: instruction 0"));
+  EXPECT_EQ(run("---- GEMM uop[0,1) loop 9999x9999 dst(0,0) src(0,0) wgt(0,0)\n---- FINISH", 500).code(),
+            absl::StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(run("---- FINISH", 0).ok());
+}
+
+}  // namespace
+}  // namespace kiln::vta
