@@ -177,8 +177,8 @@ ChildProcess::~ChildProcess() {
   if (child_ < 0) return;
   close(socket_);
   kill(child_, SIGKILL);
-  while (waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  int state = 0;
+  Await(child_, &state);
 }
 
 Status ChildProcess::Send(std::span<const uint8_t> bytes) {
