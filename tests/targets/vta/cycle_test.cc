@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +26,39 @@ TEST(VtaCycle, RandomProgramsHaveTheBitsOfTheFunctionalLevel) {
   }
   EXPECT_GT(totals.faults, 0u);
   EXPECT_GT(totals.launches, 800u);
+}
+
+// One dependency too few or too many: both levels stop at the same instruction, or neither does.
+TEST(VtaCycle, SpoiltDependenciesAreFaultsAlike) {
+  int stopped = 0;
+  for (uint64_t seed = 0; seed < 600; ++seed) {
+    Random random(9000 + seed);
+    Config config = RandomConfig(random);
+    config.instruction_queue_depth = 512;
+    RandomProgram program = MakeRandomProgram(random, config, 30);
+    Instruction& in = program.instructions[random.Below(program.instructions.size())];
+    bool Instruction::* const bits[] = {&Instruction::pop_previous, &Instruction::pop_next, &Instruction::push_previous,
+                                        &Instruction::push_next};
+    bool& bit = in.*bits[random.Below(4)];
+    bit = !bit;
+    const Encoding encoding(config);
+    const auto at = static_cast<size_t>(program.address - RandomProgram::kBase);
+    for (size_t i = 0; i < program.instructions.size(); ++i) {
+      const Encoding::Bytes bytes = encoding.Encode(program.instructions[i]);
+      std::copy(bytes.begin(), bytes.end(),
+                program.memory.begin() + static_cast<std::ptrdiff_t>(at + i * bytes.size()));
+    }
+    DeviceMemory functional_memory(RandomProgram::kBase, program.memory), memory(RandomProgram::kBase, program.memory);
+    const size_t count = program.instructions.size();
+    const auto expected = FunctionalMachine(config).Launch(functional_memory, program.address, count);
+    const auto fault = CycleMachine(config).Launch(memory, program.address, count).fault;
+    ASSERT_EQ(fault.has_value(), expected.has_value()) << "seed " << seed << '\n' << program.Text(config);
+    if (!fault.has_value()) continue;
+    ++stopped;
+    EXPECT_EQ(NameOf(fault->kind), NameOf(expected->kind)) << "seed " << seed << '\n' << program.Text(config);
+    EXPECT_EQ(fault->instruction, expected->instruction) << "seed " << seed << '\n' << program.Text(config);
+  }
+  EXPECT_GT(stopped, 100);
 }
 
 // A device in this process with a program in its memory.
