@@ -124,6 +124,15 @@ TEST(VtaLint, EndsAtTheLimitOfSteps) {
   EXPECT_EQ(lint.findings[0].message, "too_long: 2198754828288 steps more, and 1000000 of 1000000 are left");
 }
 
+// Loops around nothing take no time, however long they are: these would take minutes.
+TEST(VtaLint, LoopsAroundNothing) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += "---- GEMM uop[1,1) loop 16383x16383 dst(0,0) src(0,0) wgt(0,0)\n";
+  const LintResult lint = Lint(VectorOf(text + "---- FINISH"));
+  EXPECT_THAT(lint.findings, IsEmpty());
+  EXPECT_THAT(lint.hls, ElementsAre("loops or micro-ops of none"));
+}
+
 // 131,000 rows, none of which a token orders: looked at one by one against each other they would take minutes.
 TEST(VtaLint, ManyRowsTakeLittleTime) {
   ProgramVector vector = VectorOf("");

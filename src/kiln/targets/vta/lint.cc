@@ -236,12 +236,12 @@ class Linter final : public Observer {
   }
 
   void Compute(const Instruction& in, std::span<const Uop> uops) {
-    if (uops.empty()) Note("loops or micro-ops of none");
+    if (uops.empty()) return Note("loops or micro-ops of none");  // however often
     const bool alu = in.opcode == Opcode::kAlu;
     if (alu) CheckAlu(in, uops);
     if (in.reset && !alu) CheckReset(in, uops);
     for (size_t u = 0; u < uops.size(); ++u) Read(Memory::kUop, uops_, in.uop_begin + u);
-    if (!uops.empty() && in.uop_end > kChiselUops) result_.chisel.insert("micro-ops from 2048 on");
+    if (in.uop_end > kChiselUops) result_.chisel.insert("micro-ops from 2048 on");
     std::array<size_t, 2> before = {SIZE_MAX, SIZE_MAX};  // what the last steps wrote
     for (size_t o = 0; o < in.outer; ++o) {
       for (size_t i = 0; i < in.inner; ++i) {
