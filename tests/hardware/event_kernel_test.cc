@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "kiln/support/random.h"
@@ -105,6 +106,75 @@ TEST(EventKernel, RunStopsAtItsLimit) {
   EXPECT_EQ(counter.value(), 0);
   EXPECT_TRUE(sim.Run(100));
   EXPECT_EQ(counter.value(), 1);
+}
+
+Part WaitTwice(Simulator& sim, int64_t first, int64_t second, int* done) {
+  co_await sim.Delay(first);
+  ++*done;
+  co_await sim.Delay(second);
+  ++*done;
+}
+Process InParts(Simulator& sim, std::vector<int64_t>& times, int* done) {
+  co_await WaitTwice(sim, 0, 0, done);  // ends without giving way
+  times.push_back(sim.now());
+  co_await WaitTwice(sim, 3, 4, done);
+  times.push_back(sim.now());
+  for (int i = 0; i < 3; ++i) co_await WaitTwice(sim, 1, 1, done);
+  times.push_back(sim.now());
+}
+
+TEST(EventKernel, AProcessWaitsForItsParts) {
+  Simulator sim;
+  std::vector<int64_t> times;
+  int done = 0;
+  sim.Spawn("in parts", InParts(sim, times, &done));
+  ASSERT_TRUE(sim.Run(kForever));
+  EXPECT_EQ(times, (std::vector<int64_t>{0, 7, 13}));
+  EXPECT_EQ(done, 10);
+}
+
+// A process that is destroyed inside a part takes the part along.
+TEST(EventKernel, PartsEndWithTheirProcess) {
+  std::vector<int64_t> times;
+  int done = 0;
+  {
+    Simulator sim;
+    sim.Spawn("in parts", InParts(sim, times, &done));
+    EXPECT_FALSE(sim.Run(4));
+    EXPECT_EQ(sim.unfinished().size(), 1u);
+  }
+  EXPECT_EQ(times, std::vector<int64_t>{0});
+  EXPECT_EQ(done, 3);
+}
+
+class LogEnd final : public EndOfCycle {
+ public:
+  explicit LogEnd(std::vector<std::string>& log) : log_(log) {}
+  void At(int64_t cycle) override { log_.push_back("end of " + std::to_string(cycle)); }
+
+ private:
+  std::vector<std::string>& log_;
+};
+Process LogAt(Simulator& sim, int64_t first, std::vector<std::string>& log) {
+  co_await sim.Delay(first);
+  log.push_back("in " + std::to_string(sim.now()));
+  co_await sim.Delay(2);
+  log.push_back("in " + std::to_string(sim.now()));
+}
+
+TEST(EventKernel, TheEndOfACycleComesBehindAllOfIt) {
+  Simulator sim;
+  std::vector<std::string> log;
+  LogEnd end(log);
+  for (int64_t at : {9, 3, 2, 0}) sim.AtEndOf(at, &end);
+  sim.Spawn("a", LogAt(sim, 1, log));
+  sim.Spawn("b", LogAt(sim, 3, log));
+  EXPECT_FALSE(sim.Run(8));
+  EXPECT_EQ(log, (std::vector<std::string>{"end of 0", "in 1", "end of 2", "in 3", "in 3", "end of 3", "in 5"}));
+  EXPECT_EQ(sim.now(), 5);
+  EXPECT_TRUE(sim.Run(9));
+  EXPECT_EQ(log.back(), "end of 9");
+  EXPECT_EQ(sim.now(), 5) << "what is no event moves no time";
 }
 
 }  // namespace
