@@ -9,7 +9,7 @@
 //
 // Parameters have the names of the design point's keys (src/kiln/targets/systolic/config.h), in capitals. Every unit has its
 // timing in its own file; that of the whole is docs/systolic.md, "Time". Ports that never wait for a memory of latency
-// MEMORY_LATENCY - PORT_LATENCY (kiln_axi_pkg) give the cycles of the cycle level.
+// MEMORY_LATENCY - PORT_LATENCY (kiln_axi_pkg; SHARED_PORT_LATENCY behind kiln_shared_bus) give the cycles of the cycle level.
 //
 // A run begins when CONTROL is written. `running` is high from its first cycle, cycle 0, on; `finished` in a cycle counts the
 // instructions whose last byte was in memory by then.

@@ -45,7 +45,7 @@ namespace kiln::testbench {
 
 struct AxiTiming {
   // Cycles from the handshake that asks to the first beat or the response; at least 1. An ideal machine with a memory
-  // latency of L has latency = L - PORT_LATENCY (rtl/bus/kiln_axi_pkg.sv).
+  // latency of L has latency = L - PORT_LATENCY (rtl/bus/kiln_axi_pkg.sv; on a shared bus SHARED_PORT_LATENCY).
   uint64_t latency = 14;
 
   // DRAM; bytes_per_cycle = 0 means ideal.
