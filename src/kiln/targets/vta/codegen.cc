@@ -53,13 +53,27 @@ StatusOr<MatrixCode> GenerateWith(const MatrixLayer& layer, int threads, const C
   return *std::move(best);
 }
 
-// With so many virtual threads, or as many as there can be.
+// With so many virtual threads, or as many as there can be; 0: as many as are best.
 StatusOr<MatrixCode> GenerateBest(const MatrixLayer& layer, int threads, const CodeContext& context) {
-  StatusOr<MatrixCode> code = GenerateWith(layer, threads, context);
-  while (code.status().code() == StatusCode::kUnimplemented && threads > 1) {
-    code = GenerateWith(layer, --threads, context);
+  const MemoryImage before = *context.image;
+  const bool any = threads == 0;
+  if (any) threads = kMaxThreads;
+  StatusOr<MatrixCode> best = absl::UnimplementedError("");
+  MemoryImage image_of_best;
+  for (; threads > 0; --threads) {
+    MemoryImage image = before;
+    StatusOr<MatrixCode> code =
+        GenerateWith(layer, threads, {context.config, context.network, context.map_addresses, &image});
+    if (!code.ok() && code.status().code() != StatusCode::kUnimplemented) return code.status();
+    if (!best.ok() && !code.ok()) best = code.status();
+    if (code.ok() && (!best.ok() || code->certificate.cost < best->certificate.cost)) {
+      best = std::move(code);
+      image_of_best = std::move(image);
+    }
+    if (best.ok() && (!any || threads == 2)) break;  // one never overlaps anything
   }
-  return code;
+  if (best.ok()) *context.image = std::move(image_of_best);
+  return best;
 }
 
 }  // namespace

@@ -198,6 +198,33 @@ Pieces PiecesOf(const Tile& tile, const Tile* next) {
   return pieces;
 }
 
+namespace {
+
+// Micro-ops of all GEMM instructions, those alike counted once: they differ in where sums, inputs and weights stand.
+int64_t UopsOf(const std::vector<Tile>& tiles, const MatrixTiling& t) {
+  std::set<std::array<int64_t, 8>> seen;
+  int64_t uops = 0, input_slot = 0, weight_slot = 0;
+  for (size_t k = 0; k < tiles.size(); ++k) {
+    const Tile& tile = tiles[k];
+    for (const Chunk& chunk : tile.chunks) {
+      if (chunk.load_input) input_slot = (input_slot + 1) % t.threads;
+      if (chunk.load_weights) weight_slot = (weight_slot + 1) % t.threads;
+      const std::array<int64_t, 8> key = {static_cast<int64_t>(k) % t.threads,
+                                          input_slot,
+                                          t.resident ? tile.blocks.first : -1 - weight_slot,
+                                          t.resident ? chunk.blocks.first : 0,
+                                          tile.blocks.count,
+                                          chunk.blocks.count,
+                                          tile.rows.count,
+                                          tile.columns.count};
+      if (seen.insert(key).second) uops += chunk.steps;
+    }
+  }
+  return uops;
+}
+
+}  // namespace
+
 int64_t EstimateCycles(const MatrixShape& shape, const MatrixTiling& t, const Config& c) {
   const std::vector<Tile> tiles = TilesOf(shape, t);
   const int64_t output_beats = BeatsOf(c.output_element_bytes(), c), latency = c.memory_latency;
@@ -207,7 +234,8 @@ int64_t EstimateCycles(const MatrixShape& shape, const MatrixTiling& t, const Co
   };
   std::vector<int64_t> given;   // when the GEMM of a chunk gives its halves of the buffers back
   std::vector<int64_t> stored;  // when a tile is in memory
-  int64_t port = 0, gemm = 0, dispatch = 0, alu = 0, store = 0, cleared = 0, summed = 0;
+  int64_t port = UopsOf(tiles, t), gemm = 0, dispatch = port + latency, alu = dispatch, store = 0, cleared = 0,
+          summed = 0;
   // The ALU's work for a tile and its store, which begins when everything before has retired.
   const auto finish = [&](size_t k, int64_t retired) {
     if (shape.residual) {
