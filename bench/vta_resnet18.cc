@@ -108,10 +108,11 @@ struct Point {
   double intensity, gops;
 };
 
-// Logarithmic axes; the roof, and a mark for each layer: hollow with one virtual thread, filled with two.
+// Logarithmic axes; the roof, and a mark for each layer: hollow with one virtual thread, blue with two, red with those
+// chosen.
 std::string RooflineSvg(const std::vector<Point>& points, double peak, double bandwidth, const std::string& title) {
   constexpr double kWidth = 760, kHeight = 460, kLeft = 64, kBottom = 48, kTop = 36, kRight = 20;
-  const double x0 = 1, x1 = 1000, y0 = peak / 20, y1 = peak * 1.3;
+  const double x0 = 20, x1 = 1000, y0 = peak / 4, y1 = peak * 1.2;
   const auto at_x = [&](double v) { return kLeft + std::log(v / x0) / std::log(x1 / x0) * (kWidth - kLeft - kRight); };
   const auto at_y = [&](double v) {
     return kHeight - kBottom - std::log(v / y0) / std::log(y1 / y0) * (kHeight - kBottom - kTop);
@@ -120,7 +121,7 @@ std::string RooflineSvg(const std::vector<Point>& points, double peak, double ba
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" font-family=\"sans-serif\" font-size=\"12\">\n"
       "<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n<text x=\"{2}\" y=\"20\" font-size=\"14\">{3}</text>\n",
       kWidth, kHeight, kLeft, title);
-  for (double v = 1; v <= x1; v *= 10) {
+  for (double v = x0; v <= x1; v *= v == 20 || v == 200 ? 2.5 : 2) {
     svg += fmt::format(
         "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" stroke=\"#ddd\"/><text x=\"{0:.1f}\" y=\"{3}\" "
         "text-anchor=\"middle\">{4:g}</text>\n",
@@ -143,21 +144,21 @@ std::string RooflineSvg(const std::vector<Point>& points, double peak, double ba
                      (kLeft + kWidth) / 2, kHeight - 10);
   svg +=
       fmt::format("<text transform=\"translate(16 {}) rotate(-90)\" text-anchor=\"middle\">GOPS</text>\n", kHeight / 2);
+  constexpr const char* kFills[] = {"white", "#06c", "#c20"};
+  constexpr const char* kNames[] = {"one virtual thread", "two", "chosen by the compiler"};
   for (const Point& p : points) {
-    const bool two = p.threads == 2;
-    svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\" stroke=\"#06c\"/>", at_x(p.intensity),
-                       at_y(p.gops), two ? "#06c" : "white");
-    svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"9\">{}</text>\n", at_x(p.intensity) + 5,
-                       at_y(p.gops) + (two ? -5 : 11), p.name);
+    svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"{}\" stroke=\"#06c\"/>", at_x(p.intensity),
+                       at_y(p.gops), p.threads == 3 ? 2.5 : 4.5, kFills[p.threads - 1]);
+    if (p.threads == 2) continue;
+    svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"9\">{}</text>\n", at_x(p.intensity) + 6,
+                       at_y(p.gops) + (p.threads == 3 ? -4 : 11), p.name);
   }
-  svg += fmt::format(
-      "<circle cx=\"{0}\" cy=\"{1}\" r=\"4\" fill=\"white\" stroke=\"#06c\"/><text x=\"{2}\" y=\"{3}\">one virtual "
-      "thread</text>\n",
-      kWidth - 170, kHeight - 90, kWidth - 160, kHeight - 86);
-  svg += fmt::format(
-      "<circle cx=\"{0}\" cy=\"{1}\" r=\"4\" fill=\"#06c\" stroke=\"#06c\"/><text x=\"{2}\" "
-      "y=\"{3}\">two</text>\n</svg>\n",
-      kWidth - 170, kHeight - 70, kWidth - 160, kHeight - 66);
+  for (int t = 0; t < 3; ++t) {
+    svg += fmt::format(
+        "<circle cx=\"{}\" cy=\"{}\" r=\"4\" fill=\"{}\" stroke=\"#06c\"/><text x=\"{}\" y=\"{}\">{}</text>\n",
+        kLeft + 20, kTop + 60 + 18 * t, kFills[t], kLeft + 30, kTop + 64 + 18 * t, kNames[t]);
+  }
+  svg += "</svg>\n";
   return svg;
 }
 
@@ -185,7 +186,7 @@ Status Run(const std::string& design_point, const std::string& svg, bool multipl
       cycles[t] += m[t].cycles;
       gops[t] = 2e-9 * static_cast<double>(m[t].macs) * clock / static_cast<double>(m[t].cycles);
       const double intensity = 2.0 * static_cast<double>(m[t].macs) / static_cast<double>(m[t].bytes);
-      if (t < 2) points.push_back({row.name, t + 1, intensity, gops[t]});
+      points.push_back({row.name, t + 1, intensity, gops[t]});
       roof = std::min(peak, intensity * bandwidth);
       if (!verbose) continue;
       const MatrixTiling& tiling = m[t].tiling;
