@@ -285,12 +285,12 @@ StatusOr<MapView> Lowering::OnMachine(const Value* value, Layer* layer, Order or
   if (at.map < 0) return AsPatches(value, Patch(), shape->height, shape->width, layer, order);
 
   const FeatureMap& map = out_.maps[static_cast<size_t>(at.map)];
-  const Status no_image = ToHost(fmt::format("'{}' is no image in the machine's layout", value->name()));
-  if (map.wide || shape->channels != map.channels || strided.offset % map.channels != 0) return no_image;
+  const auto no_image = [&] { return ToHost(fmt::format("'{}' is no image in the machine's layout", value->name())); };
+  if (map.wide || shape->channels != map.channels || strided.offset % map.channels != 0) return no_image();
   MapView view{at.map, 0, 0, 1, 1, shape->height, shape->width, shape->channels};
   const size_t rank = strided.shape.size();
   const auto stride_of = [&](size_t from_end) { return rank >= from_end ? strided.strides[rank - from_end] : 0; };
-  if (shape->channels > 1 && stride_of(1) != 1) return no_image;
+  if (shape->channels > 1 && stride_of(1) != 1) return no_image();
   const int64_t pixel = map.channels, row = map.channels * map.width;
   view.y0 = strided.offset / row;
   view.x0 = strided.offset % row / pixel;
@@ -302,16 +302,16 @@ StatusOr<MapView> Lowering::OnMachine(const Value* value, Layer* layer, Order or
     return view;
   }
   if (shape->width > 1) {
-    if (stride_of(2) % pixel != 0 || stride_of(2) == 0) return no_image;
+    if (stride_of(2) % pixel != 0 || stride_of(2) == 0) return no_image();
     view.x_step = stride_of(2) / pixel;
   }
   if (shape->height > 1) {
-    if (stride_of(3) % row != 0 || stride_of(3) == 0) return no_image;
+    if (stride_of(3) % row != 0 || stride_of(3) == 0) return no_image();
     view.y_step = stride_of(3) / row;
   }
   if (view.y0 + (view.height - 1) * view.y_step >= map.height ||
       view.x0 + (view.width - 1) * view.x_step >= map.width) {
-    return no_image;
+    return no_image();
   }
   return view;
 }

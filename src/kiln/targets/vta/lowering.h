@@ -78,7 +78,12 @@ class Lowering {
   StatusOr<Layer> EmitAveragePool(const Group& group);
   StatusOr<Layer> EmitMean(const Group& group);
   StatusOr<Layer> EmitChannelPad(const Group& group);
+  // Linear layers (lower_linear.cc). The layer may come out as one over windows side by side.
   Status FillLinear(const Group& group, LinearLayer linear, const Value* input, Layer* layer);
+  StatusOr<MapView> PlaceInput(const Value* input, LinearLayer* linear, Layer* layer);
+  StatusOr<MapView> PlaceResidual(const Value* residual, const LinearLayer& linear, Layer* layer);
+  StatusOr<Requantisation> CodesFrom(const Group& group, LinearLayer* linear, const Codes& input,
+                                     std::vector<int>* halvings) const;
   StatusOr<Layer> EmitElementwise(const Group& group);
   StatusOr<Layer> EmitMaxPool(const Group& group);
   Status EmitHost(const Node& node, const std::string& reason);

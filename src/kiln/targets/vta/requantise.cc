@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kShift = 24;  // 128 * 2^24 is 2^31: the products use all 32 bits
 constexpr int64_t kMost = INT64_C(1) << 31;
+constexpr int64_t kHalf = INT64_C(1) << 30;
 constexpr int kResidualBits = 30;  // product and residual are each below 2^30
 constexpr double kLeastFactor = 0x1p-23;
 
@@ -47,7 +48,7 @@ Status DoesNotFit() { return absl::UnimplementedError("sums and bias do not fit 
 
 bool Fits(const ChannelScale& c) {
   if (!(c.factor >= kLeastFactor) || !std::isfinite(c.factor)) return false;
-  return (std::abs(c.offset) + 1) / c.factor + static_cast<double>(c.greatest_sum) + 1 < static_cast<double>(kMost / 2);
+  return (std::abs(c.offset) + 1) / c.factor + static_cast<double>(c.greatest_sum) + 1 < static_cast<double>(kHalf);
 }
 
 StatusOr<Requantisation> MakeRequantisation(const std::vector<ChannelScale>& channels, int32_t low, int32_t high,
@@ -77,7 +78,7 @@ StatusOr<Requantisation> MakeRequantisation(const std::vector<ChannelScale>& cha
     reach_high = reach;
     r.shift = std::min(kShift, kResidualBits - 1 - static_cast<int>(std::ceil(std::log2(reach))));
   }
-  while (r.shift > 0 && std::ldexp(LargestFactor(channels), r.shift) >= static_cast<double>(kMost / 2)) --r.shift;
+  while (r.shift > 0 && std::ldexp(LargestFactor(channels), r.shift) >= static_cast<double>(kHalf)) --r.shift;
   const auto scaled_low = static_cast<int64_t>(std::ceil(std::ldexp(reach_low, r.shift)));
   const auto scaled_high = static_cast<int64_t>(std::floor(std::ldexp(reach_high, r.shift))) - 1;
   for (const ChannelScale& c : channels) {

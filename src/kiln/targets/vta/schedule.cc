@@ -285,6 +285,7 @@ std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c,
   struct Candidate {
     MatrixTiling tiling;
     int64_t bound;
+    size_t number;
   };
   std::vector<Candidate> candidates;
   int64_t most_inputs = 1;
@@ -301,24 +302,25 @@ std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c,
             MatrixTiling t{1 + variant % kMaxThreads, blocks, rows, columns, chunk, (order & 1) != 0, (order & 2) != 0};
             if (threads != 0 && t.threads != threads) continue;
             if (!FitsOnChip(shape, t, c) || TileCount(shape, t) > kMaxTiles) continue;
-            candidates.push_back({t, BusiestOf(shape, t, c)});
+            candidates.push_back({t, BusiestOf(shape, t, c), candidates.size()});
           }
         }
       }
     }
   }
   const auto by_bound = [](const Candidate& a, const Candidate& b) {
-    return std::tuple(a.bound, -a.tiling.threads, -a.tiling.blocks * a.tiling.rows * a.tiling.columns) <
-           std::tuple(b.bound, -b.tiling.threads, -b.tiling.blocks * b.tiling.rows * b.tiling.columns);
+    return std::tuple(a.bound, -a.tiling.threads, -a.tiling.blocks * a.tiling.rows * a.tiling.columns, a.number) <
+           std::tuple(b.bound, -b.tiling.threads, -b.tiling.blocks * b.tiling.rows * b.tiling.columns, b.number);
   };
-  std::stable_sort(candidates.begin(), candidates.end(), by_bound);
+  std::sort(candidates.begin(), candidates.end(), by_bound);
   if (candidates.size() > kSimulated) candidates.resize(kSimulated);
   std::vector<RankedTiling> ranked;
   for (const Candidate& candidate : candidates) {
-    ranked.push_back({candidate.tiling, EstimateCycles(shape, candidate.tiling, c)});
+    ranked.push_back({candidate.tiling, EstimateCycles(shape, candidate.tiling, c), ranked.size()});
   }
-  std::stable_sort(ranked.begin(), ranked.end(),
-                   [](const RankedTiling& a, const RankedTiling& b) { return a.cycles < b.cycles; });
+  std::sort(ranked.begin(), ranked.end(), [](const RankedTiling& a, const RankedTiling& b) {
+    return std::tuple(a.cycles, a.number) < std::tuple(b.cycles, b.number);
+  });
   return ranked;
 }
 

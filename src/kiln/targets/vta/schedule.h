@@ -89,7 +89,8 @@ int64_t EstimateCycles(const MatrixShape& shape, const MatrixTiling& tiling, con
 
 struct RankedTiling {
   MatrixTiling tiling;
-  int64_t cycles = 0;
+  int64_t cycles = 0;  // estimated
+  size_t number = 0;   // by which those alike are told apart
 };
 // The best tilings with so many virtual threads (1 to kMaxThreads; 0: whichever is better), best first; none: nothing
 // fits. How many micro-ops they need is not known here.
