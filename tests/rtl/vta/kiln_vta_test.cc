@@ -2,6 +2,8 @@
 // take the cycle level's cycles behind an ideal one.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "Vvta_batch.h"
 #include "Vvta_narrow.h"
 #include "Vvta_small.h"
@@ -60,8 +62,10 @@ void RunProgram(const Config& config, const AxiTiming& timing, uint64_t seed) {
   }
 }
 
+// Programs behind each of three memories; KILN_RTL_PROGRAMS in the environment: so many instead.
 template <typename Model>
 void RunProgramsBehindAllMemories(const Config& config, int programs) {
+  if (const char* more = std::getenv("KILN_RTL_PROGRAMS"); more != nullptr) programs = std::atoi(more);
   AxiTiming stalls = Ideal(config);
   stalls.StallAll(0.4);
   AxiTiming dram = Ideal(config);
@@ -70,8 +74,8 @@ void RunProgramsBehindAllMemories(const Config& config, int programs) {
   for (int i = 0; i < programs && !testing::Test::HasFailure(); ++i) {
     const auto seed = static_cast<uint64_t>(i);
     RunProgram<Model>(config, Ideal(config), seed);
-    RunProgram<Model>(config, stalls, 10'000 + seed);
-    RunProgram<Model>(config, dram, 20'000 + seed);
+    RunProgram<Model>(config, stalls, 100'000 + seed);
+    RunProgram<Model>(config, dram, 200'000 + seed);
   }
 }
 
