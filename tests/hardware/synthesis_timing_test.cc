@@ -10,7 +10,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 using testing::UnorderedElementsAre;
 
 ModuleStatistics Cells(int64_t gates, std::map<std::string, int64_t> modules = {}) {
