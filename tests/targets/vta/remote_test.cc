@@ -305,7 +305,7 @@ TEST_F(VtaRemote, ClientClosesMidRun) {
     auto device = Connect();
     ASSERT_TRUE(device.ok()) << device.status();
     const uint64_t address = *(*device)->Allocate(4096);
-    const auto program = Assemble("---- ALU add imm=1 uop[0,1) loop 4000x16000 dst(0,0) src(0,0)\n---- FINISH", "text",
+    const auto program = Assemble("---- ALU add imm=1 uop[0,1) loop 400x16000 dst(0,0) src(0,0)\n---- FINISH", "text",
                                   Encoding(kConfig));
     ASSERT_TRUE(program.ok()) << program.status();
     ASSERT_TRUE((*device)->Write(address, *program).ok());
