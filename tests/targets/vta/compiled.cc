@@ -53,16 +53,8 @@ Config PynqConfig() {
 }
 
 std::string FindingsOf(const VtaProgram& program) {
-  ProgramVector vector;
-  vector.name = "compiled";
-  vector.config = program.config();
-  vector.base = MemoryImage::kBase;
-  vector.before = program.parts().memory;
-  for (const Step& step : program.parts().steps) {
-    if (step.launch.has_value()) vector.launches.push_back({step.launch->address, step.launch->instructions.size()});
-  }
   std::string findings;
-  for (const Finding& finding : Lint(vector).findings) {
+  for (const Finding& finding : Lint(LaunchesOf(program)).findings) {
     findings += fmt::format("launch {} instruction {}: {}: {}\n", finding.launch, finding.instruction,
                             NameOf(finding.kind), finding.message);
   }

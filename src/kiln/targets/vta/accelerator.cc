@@ -5,6 +5,7 @@
 #include "kiln/ir/shape_inference.h"
 #include "kiln/targets/interface/family.h"
 #include "kiln/targets/vta/codegen.h"
+#include "kiln/targets/vta/emit.h"
 #include "kiln/targets/vta/lower.h"
 #include "kiln/targets/vta/run_network.h"
 
@@ -60,8 +61,12 @@ StatusOr<RunResult> VtaAccelerator::Run(const Program& program, const Batch& bat
   return RunNetwork(*compiled, batch, options);
 }
 
-Status VtaAccelerator::EmitRtl(const Program&, const std::filesystem::path&) const {
-  return UnsupportedAt("", name(), "the vta family emits no RTL yet", "");
+Status VtaAccelerator::EmitRtl(const Program& program, const std::filesystem::path& folder) const {
+  const auto* compiled = dynamic_cast<const VtaProgram*>(&program);
+  if (compiled == nullptr) {
+    return ErrorAt("", name(), "the program was compiled for another family", "compile it for this one");
+  }
+  return EmitVta(LaunchesOf(*compiled), folder);
 }
 
 StatusOr<Cost> VtaAccelerator::EstimateCost(int node_nm) const {

@@ -27,9 +27,22 @@ std::string VtaProgram::Print() const {
                          t.resident ? ", weights stay" : "");
     }
     if (!step.launch.has_value()) continue;
-    for (const Instruction& in : step.launch->instructions) out += fmt::format("  {}\n", Disassemble(encoding.Encode(in), encoding));
+    for (const Instruction& in : step.launch->instructions)
+      out += fmt::format("  {}\n", Disassemble(encoding.Encode(in), encoding));
   }
   return out;
+}
+
+ProgramVector LaunchesOf(const VtaProgram& program) {
+  ProgramVector vector;
+  vector.name = program.config().name;
+  vector.config = program.config();
+  vector.base = MemoryImage::kBase;
+  vector.before = program.parts().memory;
+  for (const Step& step : program.parts().steps) {
+    if (step.launch.has_value()) vector.launches.push_back({step.launch->address, step.launch->instructions.size()});
+  }
+  return vector;
 }
 
 }  // namespace kiln::vta

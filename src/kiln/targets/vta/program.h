@@ -11,6 +11,7 @@
 #include "kiln/targets/vta/config.h"
 #include "kiln/targets/vta/emitter.h"
 #include "kiln/targets/vta/layers.h"
+#include "kiln/targets/vta/program_vector.h"
 #include "kiln/targets/vta/schedule.h"
 
 namespace kiln::vta {
@@ -51,6 +52,10 @@ class VtaProgram final : public Program {
  private:
   ProgramParts parts_;
 };
+
+// The program's launches on its memory as it is before an image comes, without the host's share: to look at, to lint,
+// to run on hardware.
+ProgramVector LaunchesOf(const VtaProgram& program);
 
 }  // namespace kiln::vta
 
