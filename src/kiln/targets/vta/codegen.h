@@ -27,7 +27,7 @@ struct CodeContext {
 
 // A layer as one launch. Unimplemented: more micro-ops than the buffer holds.
 StatusOr<Launch> GenerateMatrix(const MatrixLayer& layer, const MatrixTiling& tiling, const CodeContext& context);
-// With one or two virtual threads.
+// With one or two virtual threads; one where registers and constants leave no room for two, or sums of 32 bits leave.
 StatusOr<Launch> GenerateVector(const VectorLayer& layer, int threads, const CodeContext& context);
 
 // The whole network. `threads`: virtual threads of every layer, fewer where so many cannot be; 0: whichever is fastest.
