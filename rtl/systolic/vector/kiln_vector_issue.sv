@@ -9,7 +9,8 @@
 //
 // Where words leave block by block (BLOCKS), the output of a block begins `depth` cycles behind the entry of its last word, when the
 // block before has been written. The end of a block of the instruction waits for that, less `depth`, so that none is under way when
-// the next one begins. Time is here counted in cycles in which the lanes advance.
+// the next one begins.
+// A word's time is counted in cycles in which the lanes advance: what stands behind a gap waits for words that are in the lanes.
 //   slot_beats       at slot_end: of the output, in the slot
 //   issue_gathered   the issued word leaves in a block, issue_last_gathered: as the last of it
 module kiln_vector_issue #(
@@ -80,7 +81,7 @@ module kiln_vector_issue #(
   logic free, length_known, last_of_block, last_of_block_now, lengths_valid, unused_ready;
   logic [31:0] since, since_now, length, lengths_data;
   assign issue             = free && advance && (present ? ready[head] : slot_begin && !slot_reads);
-  assign since_now         = issue ? 32'd1 : BLOCKS && !advance ? since : since + 1'b1;
+  assign since_now         = issue ? 32'd1 : advance ? since + 1'b1 : since;
   assign last_of_block_now = issue ? issue_word.last_of_block : last_of_block;
   assign length_known      = lengths_valid || slot_end;
   assign length            = lengths_valid ? lengths_data : slot_cycles;
