@@ -76,6 +76,14 @@ TEST_F(VtaTiming, OneLoad) {
   EXPECT_EQ(run.counters[Counter::kInstructionBytes], 32);
 }
 
+TEST_F(VtaTiming, ElementsOfManyBeats) {
+  config_.block_in = config_.block_out = 32;
+  config_.weight_bits = 16;
+  // Padding in 36 to 39, elements of 256 beats in 40 and 296, with nothing else to come: the last is there in
+  // 296 + 255 + 32.
+  EXPECT_EQ(Cycles("---N LOAD wgt sram=0 dram=3 y=1 x=2 stride=2 pad(y0,y1,x0,x1)=0,0,4,0\np--- FINISH"), 586);
+}
+
 TEST_F(VtaTiming, Padding) {
   // Padding is asked for in 36 and there in 38, data in 37 and 70, padding in 39 and behind that word, in 71.
   EXPECT_EQ(Cycles("---N LOAD inp sram=0 dram=320 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,1,1\np--- FINISH"), 74);

@@ -212,7 +212,7 @@ Cycle ReadUnits::Skip(Cycle end) {
   Cycle at = std::max(launch_.now + 1, port_.free_at());
   for (; at < end && reader.run.left() > 1; at = port_.free_at()) {
     const uint64_t each = reader.run.data() ? reader.beats : 1;
-    Ask(owner, at, std::min({reader.run.Alike(), reader.run.left() - 1, (end - at + each - 1) / each}));
+    Ask(owner, at, std::min({reader.run.Alike(), reader.run.left() - 1, (end - 1 - at) / each + 1}));
   }
   return std::min(at, end);
 }
