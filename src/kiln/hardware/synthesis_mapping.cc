@@ -41,9 +41,9 @@ StatusOr<ModuleStatistics> MapPart(const MappingPart& part, const PartsMapping& 
   run.inputs = fmt::format("{}# design {:016x}\n", mapping.tools, StableHash(part.design));
   run.outputs = {counts, netlist};
   run.design = mapping.top;
-  run.script =
-      fmt::format("read_rtlil {}\n{}clean -purge\nrename {} {}\ntee -q -o {} stat -json\nwrite_verilog -noattr -simple-lhs {}\n",
-                  input.string(), mapping.commands(part), kPartModule, part.name, counts.string(), netlist.string());
+  run.script = fmt::format(
+      "read_rtlil {}\n{}clean -purge\nrename {} {}\ntee -q -o {} stat -json\nwrite_verilog -noattr -simple-lhs {}\n",
+      input.string(), mapping.commands(part), kPartModule, part.name, counts.string(), netlist.string());
   KILN_RETURN_IF_ERROR(WriteFile(input, part.design));
   KILN_RETURN_IF_ERROR(RunYosys(run));
   KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(counts));
