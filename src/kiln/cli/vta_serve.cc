@@ -18,7 +18,7 @@ constexpr uint64_t kMostInstructions = 2 << 20;  // what the runtime has room fo
 }  // namespace
 
 void ServeCommand::Declare(CLI::App& app) {
-  app.add_option("--device", device_, "What runs the programs: functional or cycle")
+  app.add_option("--device", device_, "What runs the programs: functional, cycle or rtl")
       ->type_name("NAME")
       ->capture_default_str();
   app.add_option("--on", config_,

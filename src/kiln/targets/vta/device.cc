@@ -127,7 +127,8 @@ class CycleDevice final : public LocalDevice {
 // The simulated hardware, started when it is first needed and after each fault.
 class RtlDevice final : public LocalDevice {
  public:
-  RtlDevice(const Config& config, const DeviceLimits& limits) : LocalDevice(config, limits) {}
+  RtlDevice(const Config& config, const DeviceLimits& limits, RtlDesigns& designs, RtlOptions memory)
+      : LocalDevice(config, limits), designs_(designs), memory_(std::move(memory)) {}
 
   std::optional<RunTime> last_run() const override { return last_run_; }
 
@@ -136,7 +137,7 @@ class RtlDevice final : public LocalDevice {
                                         uint64_t wait_cycles) override {
     last_run_.reset();
     if (machine_ == nullptr) {
-      KILN_ASSIGN_OR_RETURN(RtlMachine machine, RtlMachine::Start(config(), RtlDesigns::Shared()));
+      KILN_ASSIGN_OR_RETURN(RtlMachine machine, RtlMachine::Start(config(), designs_, memory_));
       machine_ = std::make_unique<RtlMachine>(std::move(machine));
     }
     const uint64_t most = wait_cycles == 0 ? limits().steps : std::min(wait_cycles, limits().steps);
@@ -150,6 +151,8 @@ class RtlDevice final : public LocalDevice {
   }
   void Renew() override { machine_.reset(); }
 
+  RtlDesigns& designs_;
+  const RtlOptions memory_;  // behind the ports
   std::unique_ptr<RtlMachine> machine_;
   std::optional<RunTime> last_run_;
 };
@@ -190,13 +193,16 @@ std::unique_ptr<Device> MakeFunctionalDevice(const Config& config, const DeviceL
   return std::make_unique<FunctionalDevice>(config, limits);
 }
 
+StatusOr<std::unique_ptr<Device>> MakeRtlDevice(const Config& config, const DeviceLimits& limits, RtlDesigns& designs,
+                                                const RtlOptions& memory) {
+  KILN_RETURN_IF_ERROR(designs.SimulationOf(config).status());
+  return std::make_unique<RtlDevice>(config, limits, designs, memory);
+}
+
 StatusOr<std::unique_ptr<Device>> MakeDevice(std::string_view name, const Config& config, const DeviceLimits& limits) {
   if (name == "functional") return MakeFunctionalDevice(config, limits);
   if (name == "cycle") return std::make_unique<CycleDevice>(config, limits);
-  if (name == "rtl") {
-    KILN_RETURN_IF_ERROR(RtlDesigns::Shared().SimulationOf(config).status());
-    return std::make_unique<RtlDevice>(config, limits);
-  }
+  if (name == "rtl") return MakeRtlDevice(config, limits, RtlDesigns::Shared(), {});
   if (name.starts_with(kRemotePrefix)) {
     KILN_ASSIGN_OR_RETURN(const Endpoint server, Endpoint::Parse(name.substr(kRemotePrefix.size())));
     KILN_ASSIGN_OR_RETURN(const std::string token, TokenOfEnvironment());

@@ -16,7 +16,13 @@
 #include "kiln/targets/vta/counters.h"
 #include "kiln/targets/vta/memory.h"
 
+namespace kiln {
+struct RtlOptions;
+}
+
 namespace kiln::vta {
+
+class RtlDesigns;
 
 // Hands out whole pages of physical addresses from 0x1000 on. A freed range is handed out again as a whole, the
 // smallest that is large enough first, with what it holds.
@@ -73,6 +79,11 @@ std::unique_ptr<Device> MakeFunctionalDevice(const Config& config, const DeviceL
 
 // What the name of a device elsewhere begins with.
 inline constexpr std::string_view kRemotePrefix = "remote:";
+
+// The simulated hardware behind a memory that is not the ideal one; options.folder is not looked at. `designs` outlives
+// it.
+StatusOr<std::unique_ptr<Device>> MakeRtlDevice(const Config& config, const DeviceLimits& limits, RtlDesigns& designs,
+                                                const RtlOptions& memory);
 
 // By name: "functional"; "cycle" (cycle.h), whose last_run tells cycles and counters; "rtl" (rtl_machine.h), the
 // simulated hardware, which tells the same and is built first; "remote:HOST:PORT" with the token of the environment

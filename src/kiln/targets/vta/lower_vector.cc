@@ -171,6 +171,16 @@ void AppendProduct(const Formula& f, const std::vector<Codes>& inputs, const Res
   AppendClamp(result, f.clamp, steps);
 }
 
+// Whether factors to codes of the result, and what they make of any input code, fit 32 bits.
+bool Fits(const Formula& f, const std::vector<Codes>& inputs, const Codes& result) {
+  if (f.product) return double{inputs[0].scale} * inputs[1].scale / result.scale <= 0x1p13;
+  double greatest = 129;
+  for (size_t i = 0; i < f.terms.size(); ++i) {
+    greatest += (256 * std::abs(f.terms[i].factor) * inputs[i].scale + std::abs(f.terms[i].offset)) / result.scale;
+  }
+  return greatest <= std::ldexp(1, kProductBits);
+}
+
 }  // namespace
 
 StatusOr<Layer> Lowering::EmitElementwise(const Group& group) {
@@ -179,9 +189,16 @@ StatusOr<Layer> Lowering::EmitElementwise(const Group& group) {
   if (!formula.has_value()) return ToHost(fmt::format("the ALU has no {}", node.info().text));
   formula->clamp.low = std::max(formula->clamp.low, group.clamp.low);
   formula->clamp.high = std::min(formula->clamp.high, group.clamp.high);
+  std::vector<Codes> inputs;
+  for (const Term& term : formula->terms) {
+    KILN_ASSIGN_OR_RETURN(const Codes codes, CodesOf(*node.operand(term.input)));
+    inputs.push_back(codes);
+  }
+  if (const auto to = CodesOf(*group.result); to.ok() && !Fits(*formula, inputs, *to)) {
+    return ToHost("an output scale so small beside the inputs' that sums leave 32 bits");
+  }
   Layer layer = NewLayer(group, "alu", std::string(node.info().text) + group.text);
   VectorLayer vector;
-  std::vector<Codes> inputs;
   const Order order = OrderOf(node);
   for (const Term& term : formula->terms) {
     const Value* operand = node.operand(term.input);
@@ -191,7 +208,6 @@ StatusOr<Layer> Lowering::EmitElementwise(const Group& group) {
     const MapView& first = vector.inputs.empty() ? view : vector.inputs[0];
     if (view.height != first.height || view.width != first.width) return ToHost("operands in different layouts");
     vector.inputs.push_back(view);
-    inputs.push_back(*CodesOf(*operand));
   }
   const MapView image = vector.inputs[0];
   KILN_ASSIGN_OR_RETURN(vector.output, ResultMap(group.result, image.height, image.width, image.channels));

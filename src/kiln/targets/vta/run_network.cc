@@ -13,6 +13,7 @@
 #include "kiln/support/check.h"
 #include "kiln/support/parallel.h"
 #include "kiln/targets/vta/device.h"
+#include "kiln/targets/vta/rtl_machine.h"
 #include "kiln/targets/vta/strided_view.h"
 
 namespace kiln::vta {
@@ -54,8 +55,11 @@ Status CheckInputs(const ProgramParts& program, const Batch& batch) {
 // A machine with the program in its memory.
 class Machine {
  public:
-  static StatusOr<std::unique_ptr<Machine>> Create(const ProgramParts& program, Level level) {
-    KILN_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, MakeDevice(NameOf(level), program.config));
+  static StatusOr<std::unique_ptr<Machine>> Create(const ProgramParts& program, Level level, const RtlOptions& rtl,
+                                                   RtlDesigns& designs) {
+    auto made = level == Level::kRtl ? MakeRtlDevice(program.config, {}, designs, rtl)
+                                     : MakeDevice(NameOf(level), program.config);
+    KILN_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, std::move(made));
     KILN_ASSIGN_OR_RETURN(const uint64_t address, device->Allocate(program.memory.size()));
     KILN_CHECK(address == MemoryImage::kBase);  // the first pages of a new device
     KILN_RETURN_IF_ERROR(device->Write(address, program.memory));
@@ -161,7 +165,8 @@ class Machine {
 // Machines that are free; made when there is none.
 class MachinePool {
  public:
-  MachinePool(const ProgramParts& program, Level level) : program_(program), level_(level) {}
+  MachinePool(const ProgramParts& program, const RunOptions& options)
+      : program_(program), options_(options), designs_(options.rtl.folder) {}
 
   StatusOr<std::unique_ptr<Machine>> Take() {
     {
@@ -172,7 +177,8 @@ class MachinePool {
         return machine;
       }
     }
-    return Machine::Create(program_, level_);
+    RtlDesigns& designs = options_.rtl.folder.empty() ? RtlDesigns::Shared() : designs_;
+    return Machine::Create(program_, options_.level, options_.rtl, designs);
   }
   void Return(std::unique_ptr<Machine> machine) {
     std::lock_guard lock(mutex_);
@@ -181,7 +187,8 @@ class MachinePool {
 
  private:
   const ProgramParts& program_;
-  const Level level_;
+  const RunOptions& options_;
+  RtlDesigns designs_;  // of options_.rtl.folder
   std::mutex mutex_;
   std::vector<std::unique_ptr<Machine>> free_;
 };
@@ -258,7 +265,7 @@ StatusOr<RunResult> RunNetwork(const VtaProgram& compiled, const Batch& batch, c
   const int64_t images = batch.images();
   RunResult result;
   if (images == 0) return result;
-  MachinePool pool(program, options.level);
+  MachinePool pool(program, options);
   std::once_flag allocated;
   std::mutex mutex;
   Status failure;

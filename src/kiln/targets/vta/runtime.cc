@@ -15,11 +15,6 @@ constexpr uint32_t kSignatures = 100;
 
 Status Misuse(const std::string& message) { return absl::FailedPreconditionError(message); }
 
-Status CheckRange(const Buffer& buffer, uint64_t offset, uint64_t bytes) {
-  if (offset <= buffer.bytes() && bytes <= buffer.bytes() - offset) return OkStatus();
-  return absl::OutOfRangeError(fmt::format("bytes {} to {} of a buffer of {}", offset, offset + bytes, buffer.bytes()));
-}
-
 StatusOr<Stage> StageOfNumber(int number) {
   if (number < 1 || number > kStages) {
     return Misuse(fmt::format("there is no stage {}; 1 load, 2 compute, 3 store", number));
@@ -68,6 +63,11 @@ Status Runtime::FreeBuffer(const void* handle) {
   return status;
 }
 
+Status Runtime::CheckRange(const Buffer& buffer, uint64_t offset, uint64_t bytes) const {
+  if (offset <= buffer.bytes() && bytes <= buffer.bytes() - offset) return OkStatus();
+  return absl::OutOfRangeError(fmt::format("bytes {} to {} of a buffer of {}", offset, offset + bytes, buffer.bytes()));
+}
+
 Status Runtime::CopyIn(std::span<const uint8_t> from, const Buffer& to, uint64_t offset) {
   KILN_RETURN_IF_ERROR(CheckRange(to, offset, from.size()));
   return device_->Write(to.address() + offset, from);
@@ -78,7 +78,7 @@ Status Runtime::CopyOut(const Buffer& from, uint64_t offset, std::span<uint8_t> 
   return device_->Read(from.address() + offset, to);
 }
 
-StatusOr<uint32_t> Runtime::ElementAddress(const Buffer& buffer, const Transfer& transfer) const {
+StatusOr<uint32_t> Runtime::ElementAddress(const Buffer& buffer, const Rectangle& transfer) const {
   const auto bytes = static_cast<uint64_t>(ElementBytes(transfer.memory, device_->config()));
   if (bytes == 0) return Misuse(fmt::format("there is no memory {}", static_cast<int>(transfer.memory)));
   const uint64_t address = buffer.address() / bytes + transfer.element_offset;
@@ -98,11 +98,11 @@ Status Runtime::SynchroniseIfFull(size_t uops) {
   return full ? Synchronise(0) : OkStatus();
 }
 
-Status Runtime::Load(const Buffer& from, const Transfer& transfer) { return Move(Opcode::kLoad, from, transfer); }
+Status Runtime::Load(const Buffer& from, const Rectangle& transfer) { return Move(Opcode::kLoad, from, transfer); }
 
-Status Runtime::Store(const Transfer& transfer, const Buffer& to) { return Move(Opcode::kStore, to, transfer); }
+Status Runtime::Store(const Rectangle& transfer, const Buffer& to) { return Move(Opcode::kStore, to, transfer); }
 
-Status Runtime::Move(Opcode opcode, const Buffer& buffer, const Transfer& t) {
+Status Runtime::Move(Opcode opcode, const Buffer& buffer, const Rectangle& t) {
   if (recording_ != nullptr) return Misuse("a load or store inside a kernel's body");
   KILN_RETURN_IF_ERROR(SynchroniseIfFull(0));
   Instruction in;

@@ -40,7 +40,7 @@ class KernelSlot {
 };
 
 // A rectangle between memory and a buffer on chip. Elements are those of the memory named.
-struct Transfer {
+struct Rectangle {
   Memory memory = Memory::kInput;
   uint32_t sram_index = 0;
   uint64_t element_offset = 0;  // from the buffer's begin
@@ -65,12 +65,14 @@ class Runtime {
   // `handle` as a buffer, or null where it is none (any more).
   Buffer* FindBuffer(const void* handle) const;
   // Between host and buffers. OutOfRange: beyond the buffer's end.
+  // OutOfRange: bytes that the buffer has not.
+  Status CheckRange(const Buffer& buffer, uint64_t offset, uint64_t bytes) const;
   Status CopyIn(std::span<const uint8_t> from, const Buffer& to, uint64_t offset);
   Status CopyOut(const Buffer& from, uint64_t offset, std::span<uint8_t> to);
 
   // Append to the stream. Errors: fields that the design point has no room for.
-  Status Load(const Buffer& from, const Transfer& transfer);
-  Status Store(const Transfer& transfer, const Buffer& to);
+  Status Load(const Buffer& from, const Rectangle& transfer);
+  Status Store(const Rectangle& transfer, const Buffer& to);
   // `signature`: empty or 4 bytes, whose value plus one is below 100. `body` records the kernel with the calls below;
   // it runs the first time that slot and signature come.
   Status PushKernel(Kernel::Mode mode, KernelSlot& slot, std::span<const uint8_t> signature,
@@ -99,10 +101,10 @@ class Runtime {
  private:
   explicit Runtime(std::unique_ptr<Device> device);
   Status Append(const Instruction& instruction);
-  Status Move(Opcode opcode, const Buffer& buffer, const Transfer& transfer);
+  Status Move(Opcode opcode, const Buffer& buffer, const Rectangle& transfer);
   // Runs what is there if the stream is almost as long as its room.
   Status SynchroniseIfFull(size_t uops);
-  StatusOr<uint32_t> ElementAddress(const Buffer& buffer, const Transfer& transfer) const;
+  StatusOr<uint32_t> ElementAddress(const Buffer& buffer, const Rectangle& transfer) const;
 
   const std::unique_ptr<Device> device_;
   const Encoding encoding_;

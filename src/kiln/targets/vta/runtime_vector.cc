@@ -99,8 +99,8 @@ class Player {
     const uint64_t offset = arguments.contains("offset") ? Count(arguments, "offset") : 0;
     return buffer == nullptr ? OkStatus() : runtime_.CopyIn(bytes, *buffer, offset);
   }
-  Transfer TransferOf(const Json& arguments, const std::string& prefix, const std::string& sram) {
-    Transfer t;
+  Rectangle TransferOf(const Json& arguments, const std::string& prefix, const std::string& sram) {
+    Rectangle t;
     t.element_offset = Count(arguments, prefix + "_elem_offset");
     t.x_size = Number(arguments, "x_size");
     t.y_size = Number(arguments, "y_size");
@@ -111,7 +111,7 @@ class Player {
     return t;
   }
   Status Load(const Json& arguments) {
-    Transfer t = TransferOf(arguments, "src", "dst");
+    Rectangle t = TransferOf(arguments, "src", "dst");
     t.x_pad_before = Number(arguments, "x_pad_before");
     t.x_pad_after = Number(arguments, "x_pad_after");
     t.y_pad_before = Number(arguments, "y_pad_before");
@@ -120,7 +120,7 @@ class Player {
     return buffer == nullptr ? OkStatus() : runtime_.Load(*buffer, t);
   }
   Status Store(const Json& arguments) {
-    const Transfer t = TransferOf(arguments, "dst", "src");
+    const Rectangle t = TransferOf(arguments, "dst", "src");
     const Buffer* buffer = BufferOf(arguments, "dst");
     return buffer == nullptr ? OkStatus() : runtime_.Store(t, *buffer);
   }
