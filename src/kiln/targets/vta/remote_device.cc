@@ -33,7 +33,7 @@ class RemoteDevice final : public Device {
     KILN_ASSIGN_OR_RETURN(const std::vector<uint8_t> result, Ask(request, times_.reply));
     PayloadReader reader(result);
     const uint32_t version = reader.Number32();
-    const std::string device = reader.Text();
+    reader.Text();  // what the device is called there
     if (!reader.all_read() || version != kRemoteVersion) return Lost("it answers with something else");
     return OkStatus();
   }
