@@ -1,4 +1,5 @@
 // Element-wise operators and maximum pools against real numbers: within one code of the nearest, and nearly always it.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 
 #include "kiln/execute/codes.h"
 #include "kiln/ir/shape_inference.h"
+#include "kiln/targets/vta/accelerator.h"
 #include "tests/targets/vta/compiled.h"
 
 namespace kiln::vta {
@@ -110,6 +112,44 @@ TEST(CompilerVector, MaximumPoolsAreExact) {
     }
     EXPECT_EQ(CodesOf(*program, images).ToInts(), wanted);
     EXPECT_EQ(CodesOf(*program, images, Level::kCycle).ToInts(), wanted);
+  }
+}
+
+// Compiled by the family's interface, so with a host; the reason why the host runs the only layer.
+std::string HostReasonOf(const Graph& prepared) {
+  const auto program = VtaAccelerator(PynqConfig()).Compile(prepared, {});
+  EXPECT_TRUE(program.ok()) << program.status();
+  return program.ok() ? (*program)->kernels().back().host_reason : "";
+}
+
+TEST(CompilerVector, WindowsBeyondTheBuffersGoToTheHost) {
+  for (const Op op : {Op::kMaxPool, Op::kAveragePool}) {
+    Graph graph("pool");
+    Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 64, 64, 16}});
+    Attributes a;
+    a.Set("kernel_shape", std::vector<int64_t>{64, 64});
+    a.Set("layout", std::string("nhwc"));
+    graph.MarkOutput(graph.AddNode(op, "pool", {x}, {"y"}, a)->result());
+    ASSERT_EQ(InferShapes(graph), OkStatus());
+    const Graph prepared = Prepare(graph.Clone(), RandomImages(graph, 1, 4), Int8Recipe());
+    EXPECT_THAT(HostReasonOf(prepared),
+                testing::AnyOf(testing::HasSubstr("accumulators"), testing::HasSubstr("buffers")));
+    EXPECT_FALSE(VtaAccelerator(PynqConfig()).Compile(prepared, {.host_fallback = false}).ok());
+  }
+}
+
+TEST(CompilerVector, SumsThatLeave32BitsGoToTheHost) {
+  for (const OperatorCase& c : Operators()) {
+    if (c.op == Op::kHardSigmoid) continue;
+    SCOPED_TRACE(InfoOf(c.op).text);
+    const Graph graph = GraphOf(c);
+    Recipe recipe = Int8Recipe();
+    recipe.quantise_outputs = true;
+    Graph prepared = Prepare(graph.Clone(), RandomImages(graph, 1, 3), recipe);
+    Quantisation fine = *prepared.outputs()[0]->quantisation();
+    fine.scales = {1e-12f};
+    prepared.outputs()[0]->set_quantisation(fine);
+    EXPECT_THAT(HostReasonOf(prepared), testing::HasSubstr("leave 32 bits"));
   }
 }
 

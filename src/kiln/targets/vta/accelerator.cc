@@ -45,9 +45,15 @@ StatusOr<std::unique_ptr<Program>> VtaAccelerator::CompileWithThreads(const Grap
     inferred = graph.Clone();
     KILN_RETURN_IF_ERROR(InferShapes(inferred));
   }
-  KILN_ASSIGN_OR_RETURN(Network network, Lower(known ? graph : inferred, config_, options));
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<VtaProgram> program, Generate(std::move(network), config_, threads));
-  return program;
+  // Whether a layer has a place in the buffers shows when its code is made. One that has none goes to the host, which
+  // changes what is around it: from the start.
+  for (Refusals refusals;;) {
+    const size_t before = refusals.size();
+    KILN_ASSIGN_OR_RETURN(Network network, Lower(known ? graph : inferred, config_, options, refusals));
+    StatusOr<std::unique_ptr<VtaProgram>> program = Generate(std::move(network), config_, threads, &refusals);
+    if (program.ok()) return std::move(program).value();
+    if (refusals.size() == before || !options.host_fallback) return program.status();
+  }
 }
 
 StatusOr<RunResult> VtaAccelerator::Run(const Program& program, const Batch& batch, const RunOptions& options) const {

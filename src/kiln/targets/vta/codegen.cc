@@ -28,7 +28,7 @@ StatusOr<int64_t> CyclesOf(const Launch& launch, const MemoryImage& image, const
 // Of the best tilings whose micro-ops fit, the one that takes the fewest cycles.
 StatusOr<MatrixCode> GenerateWith(const MatrixLayer& layer, int threads, const CodeContext& context) {
   const MatrixShape shape = ShapeOf(layer, context.network, context.config);
-  Status reason = absl::UnimplementedError("one output row needs more than the buffers hold");
+  Status reason = absl::UnimplementedError("the input of one output needs more than the buffers hold");
   std::optional<MatrixCode> best;
   MemoryImage image_of_best;
   int measured = 0;
@@ -78,7 +78,7 @@ StatusOr<MatrixCode> GenerateBest(const MatrixLayer& layer, int threads, const C
 
 }  // namespace
 
-StatusOr<std::unique_ptr<VtaProgram>> Generate(Network network, const Config& config, int threads) {
+StatusOr<std::unique_ptr<VtaProgram>> Generate(Network network, const Config& config, int threads, Refusals* refusals) {
   ProgramParts parts;
   parts.config = config;
   MemoryImage image;
@@ -90,18 +90,22 @@ StatusOr<std::unique_ptr<VtaProgram>> Generate(Network network, const Config& co
   const size_t activation_bytes = image.bytes().size();
   const CodeContext context{config, network, parts.map_addresses, &image};
   for (Layer& layer : network.layers) {
+    const auto failed = [&](const Status& status) {
+      if (status.code() == StatusCode::kUnimplemented) refusals->emplace(layer.anchor, MessageOf(status));
+      return WithContext(fmt::format("layer '{}'", layer.info.name), status);
+    };
     Step step;
     step.transfers = std::move(layer.transfers);
     step.host = std::move(layer.host);
     if (layer.matrix.has_value()) {
       auto code = GenerateBest(*layer.matrix, threads, context);
-      if (!code.ok()) return WithContext(fmt::format("layer '{}'", layer.info.name), code.status());
+      if (!code.ok()) return failed(code.status());
       step.launch = std::move(code->launch);
       step.tiling = code->tiling;
       layer.info.certificate = code->certificate;
     } else if (layer.vector.has_value()) {
       auto launch = GenerateVector(*layer.vector, threads == 1 ? 1 : 2, context);
-      if (!launch.ok()) return WithContext(fmt::format("layer '{}'", layer.info.name), launch.status());
+      if (!launch.ok()) return failed(launch.status());
       step.launch = *std::move(launch);
     }
     parts.kernels.push_back(std::move(layer.info));

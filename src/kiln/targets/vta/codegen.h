@@ -32,7 +32,8 @@ StatusOr<Launch> GenerateVector(const VectorLayer& layer, int threads, const Cod
 
 // The whole network. `threads`: virtual threads of every layer, fewer where so many cannot be; 0: whichever is fastest.
 // Unimplemented, naming the layer: one for which no tiling fits.
-StatusOr<std::unique_ptr<VtaProgram>> Generate(Network network, const Config& config, int threads);
+// Unimplemented where a layer has no place in the buffers: its node is then in `refusals`.
+StatusOr<std::unique_ptr<VtaProgram>> Generate(Network network, const Config& config, int threads, Refusals* refusals);
 
 }  // namespace kiln::vta
 

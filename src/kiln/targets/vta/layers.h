@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -103,6 +104,7 @@ struct Transfer {
 
 struct Layer {
   KernelInfo info;
+  const Node* anchor = nullptr;     // the node that the layer is made for; of the graph that was lowered
   std::vector<Transfer> transfers;  // before it
   std::optional<MatrixLayer> matrix;
   std::optional<VectorLayer> vector;
@@ -127,6 +129,9 @@ struct GraphOutput {
   Shape shape;
   HostView view;
 };
+
+// Nodes that no code can be made for, found when it was to be made, and why.
+using Refusals = std::unordered_map<const Node*, std::string>;
 
 struct Network {
   std::vector<FeatureMap> maps;

@@ -372,6 +372,7 @@ HostView Lowering::OnHost(const Value* value, std::vector<Transfer>* transfers) 
 
 Layer Lowering::NewLayer(const Group& group, std::string_view unit, std::string operation) const {
   Layer layer;
+  layer.anchor = group.anchor;
   for (const Node* node : group.nodes) {
     if (!node->name().empty()) layer.info.name += (layer.info.name.empty() ? "" : "+") + node->name();
     layer.info.source_nodes.push_back(node->name());
@@ -404,6 +405,7 @@ StatusOr<bool> Lowering::EmitView(const Node& node) {
 
 StatusOr<Layer> Lowering::EmitLayer(const Group& group) {
   const Node& node = *group.anchor;
+  if (const auto refused = refusals_.find(&node); refused != refusals_.end()) return ToHost(refused->second);
   if (group.result == nullptr || group.result->element() != ElementType::kFloat32) {
     return ToHost(fmt::format("{} of other elements than fp32", node.info().text));
   }
@@ -527,8 +529,9 @@ StatusOr<Network> Lowering::Run() {
   return std::move(out_);
 }
 
-StatusOr<Network> Lower(const Graph& graph, const Config& config, const CompileOptions& options) {
-  return Lowering(graph, config, options).Run();
+StatusOr<Network> Lower(const Graph& graph, const Config& config, const CompileOptions& options,
+                        const Refusals& refusals) {
+  return Lowering(graph, config, options, refusals).Run();
 }
 
 }  // namespace kiln::vta

@@ -19,9 +19,10 @@
 
 namespace kiln::vta {
 
-// Errors: a design point for which nothing can be compiled; an unknown shape; with options.host_fallback false, the
-// first node that the host would have to run.
-StatusOr<Network> Lower(const Graph& graph, const Config& config, const CompileOptions& options);
+// Nodes in `refusals` go to the host. Errors: a design point for which nothing can be compiled; an unknown shape; with
+// options.host_fallback false, the first node that the host would have to run.
+StatusOr<Network> Lower(const Graph& graph, const Config& config, const CompileOptions& options,
+                        const Refusals& refusals = {});
 
 }  // namespace kiln::vta
 

@@ -56,8 +56,8 @@ inline Status ToHost(const std::string& reason) { return absl::UnimplementedErro
 
 class Lowering {
  public:
-  Lowering(const Graph& graph, const Config& config, const CompileOptions& options)
-      : graph_(graph), config_(config), options_(options) {}
+  Lowering(const Graph& graph, const Config& config, const CompileOptions& options, const Refusals& refusals)
+      : graph_(graph), config_(config), options_(options), refusals_(refusals) {}
   StatusOr<Network> Run();
 
  private:
@@ -115,6 +115,7 @@ class Lowering {
   const Graph& graph_;
   const Config& config_;
   const CompileOptions& options_;
+  const Refusals& refusals_;
   Network out_;
   std::unordered_map<const Value*, Location> locations_;
   std::unordered_map<int, int> slot_of_map_;  // where a map has been read to
