@@ -24,6 +24,7 @@
 
 #include "Vkiln_accelerator.h"
 #include "design.h"
+#include "kiln_simulate_options.h"
 #include "kiln_systolic_bench.h"
 #ifdef KILN_TRACE
 #include <verilated_fst_c.h>
@@ -31,20 +32,17 @@
 
 namespace {
 
-using kiln::testbench::AxiTiming;
+using kiln::testbench::Fail;
+using kiln::testbench::Option;
+using kiln::testbench::ReadBytes;
+using kiln::testbench::SimulateOptions;
+using kiln::testbench::WriteBytes;
 namespace registers = kiln::testbench::systolic;
 
-struct Arguments {
-  std::string memory, result, wave;
-  uint64_t size = 0, program = 0, seed = 1, limit = uint64_t{1} << 40, wave_from = 0, wave_to = ~uint64_t{0};
+struct Arguments : SimulateOptions {
+  uint64_t size = 0, program = 0, wave_from = 0, wave_to = ~uint64_t{0};
   bool wave_whole = true;  // and what is before the program
-  AxiTiming timing;
 };
-
-[[noreturn]] void Fail(const std::string& message) {
-  std::fprintf(stderr, "simulate: %s\n", message.c_str());
-  std::exit(2);
-}
 
 const char* const kHelp =
     "simulate --memory FILE --program ADDRESS [options]\n"
@@ -73,52 +71,21 @@ Arguments Parse(int count, char** values) {
       std::exit(0);
     }
     if (i + 1 >= count) Fail(name + ": a value is missing; see --help");
-    const std::string value = values[++i];
-    char* end = nullptr;
-    const uint64_t number = std::strtoull(value.c_str(), &end, 0);
-    const bool whole = end != value.c_str() && *end == '\0';
-    const double real = std::strtod(value.c_str(), &end);
-    const bool is_real = end != value.c_str() && *end == '\0';
-    const auto take = [&](uint64_t& to) { whole ? void(to = number) : Fail(name + ": " + value + " is no number"); };
-    const auto take_real = [&](double& to) { is_real ? void(to = real) : Fail(name + ": " + value + " is no number"); };
-    double stalls = 0;
-    if (name == "--memory")
-      a.memory = value;
-    else if (name == "--result")
-      a.result = value;
-    else if (name == "--wave")
-      a.wave = value;
-    else if (name == "--size")
-      take(a.size);
+    const Option option{name, values[++i]};
+    if (a.Take(option)) continue;
+    if (name == "--size")
+      option.Take(a.size);
     else if (name == "--program")
-      take(a.program);
-    else if (name == "--seed")
-      take(a.seed);
-    else if (name == "--limit")
-      take(a.limit);
-    else if (name == "--latency")
-      take(a.timing.latency);
-    else if (name == "--dram")
-      take_real(a.timing.bytes_per_cycle);
-    else if (name == "--row-miss")
-      take(a.timing.row_miss);
+      option.Take(a.program);
     else if (name == "--wave-from")
-      take(a.wave_from), a.wave_whole = false;
+      option.Take(a.wave_from), a.wave_whole = false;
     else if (name == "--wave-to")
-      take(a.wave_to), a.wave_whole = false;
-    else if (name == "--stalls")
-      take_real(stalls), a.timing.StallAll(stalls);
+      option.Take(a.wave_to), a.wave_whole = false;
     else
       Fail(name + " is no option; see --help");
   }
   if (a.memory.empty()) Fail("--memory is missing; see --help");
   return a;
-}
-
-std::vector<uint8_t> ReadBytes(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) Fail(path + ": cannot be read");
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
 // $readmemh text of 16-byte words: "@ADDRESS" in words, then words of 32 digits, most significant byte first.
@@ -202,9 +169,7 @@ int main(int count, char** values) {
   }
   if (!arguments.result.empty()) {
     const std::vector<uint8_t>& bytes = bench->memory().bytes();
-    std::ofstream out(arguments.result, std::ios::binary);
-    out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    if (!out) Fail(arguments.result + ": cannot be written");
+    WriteBytes(arguments.result, bytes.data(), bytes.size());
   }
   return error == 0 ? 0 : 1;
 }

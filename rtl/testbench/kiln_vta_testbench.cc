@@ -26,8 +26,6 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -35,6 +33,7 @@
 
 #include "Vkiln_accelerator.h"
 #include "design.h"
+#include "kiln_simulate_options.h"
 #include "kiln_vta_bench.h"
 #ifdef KILN_TRACE
 #include <verilated_fst_c.h>
@@ -42,22 +41,19 @@
 
 namespace {
 
-using kiln::testbench::AxiTiming;
+using kiln::testbench::Fail;
+using kiln::testbench::Option;
+using kiln::testbench::ReadBytes;
+using kiln::testbench::SimulateOptions;
+using kiln::testbench::WriteBytes;
 using Bench = kiln::testbench::VtaBench<Vkiln_accelerator>;
 namespace vta = kiln::testbench::vta;
 
-struct Arguments {
-  std::string memory, result, wave;
+struct Arguments : SimulateOptions {
   std::vector<std::pair<uint64_t, uint64_t>> launches;  // address, instructions
-  uint64_t base = 0, seed = 1, limit = uint64_t{1} << 40;
+  uint64_t base = 0;
   bool serve = false;
-  AxiTiming timing;
 };
-
-[[noreturn]] void Fail(const std::string& message) {
-  std::fprintf(stderr, "simulate: %s\n", message.c_str());
-  std::exit(2);
-}
 
 const char* const kHelp =
     "simulate --memory FILE --launch ADDRESS:COUNT [--launch ...] [options]\n"
@@ -89,49 +85,20 @@ Arguments Parse(int count, char** values) {
       continue;
     }
     if (i + 1 >= count) Fail(name + ": a value is missing; see --help");
-    const std::string value = values[++i];
+    const Option option{name, values[++i]};
+    if (a.Take(option)) continue;
     char* end = nullptr;
-    const uint64_t number = std::strtoull(value.c_str(), &end, 0);
-    const bool starts = end != value.c_str(), whole = starts && *end == '\0';
-    const char* const rest = end;
-    const double real = std::strtod(value.c_str(), &end);
-    const bool is_real = end != value.c_str() && *end == '\0';
-    const auto take = [&](uint64_t& to) { whole ? void(to = number) : Fail(name + ": " + value + " is no number"); };
-    const auto take_real = [&](double& to) { is_real ? void(to = real) : Fail(name + ": " + value + " is no number"); };
-    double stalls = 0;
-    if (name == "--memory")
-      a.memory = value;
-    else if (name == "--result")
-      a.result = value;
-    else if (name == "--wave")
-      a.wave = value;
-    else if (name == "--base")
-      take(a.base);
-    else if (name == "--seed")
-      take(a.seed);
-    else if (name == "--limit")
-      take(a.limit);
-    else if (name == "--latency")
-      take(a.timing.latency);
-    else if (name == "--dram")
-      take_real(a.timing.bytes_per_cycle);
-    else if (name == "--row-miss")
-      take(a.timing.row_miss);
-    else if (name == "--stalls")
-      take_real(stalls), a.timing.StallAll(stalls);
-    else if (name == "--launch" && starts && *rest == ':')
-      a.launches.emplace_back(number, std::strtoull(rest + 1, nullptr, 0));
-    else
-      Fail(name + " " + value + " is no option; see --help");
+    const uint64_t address = std::strtoull(option.value.c_str(), &end, 0);
+    if (name == "--base") {
+      option.Take(a.base);
+    } else if (name == "--launch" && end != option.value.c_str() && *end == ':') {
+      a.launches.emplace_back(address, std::strtoull(end + 1, nullptr, 0));
+    } else {
+      Fail(name + " " + option.value + " is no option; see --help");
+    }
   }
   if (!a.serve && (a.memory.empty() || a.launches.empty())) Fail("--memory or --launch is missing; see --help");
   return a;
-}
-
-std::vector<uint8_t> ReadBytes(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) Fail(path + ": cannot be read");
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
 int RunImage(const Arguments& arguments, Bench& bench) {
@@ -153,10 +120,7 @@ int RunImage(const Arguments& arguments, Bench& bench) {
     std::printf("\n");
   }
   if (!arguments.result.empty()) {
-    std::ofstream out(arguments.result, std::ios::binary);
-    out.write(reinterpret_cast<const char*>(memory.data() + arguments.base),
-              static_cast<std::streamsize>(image.size()));
-    if (!out) Fail(arguments.result + ": cannot be written");
+    WriteBytes(arguments.result, memory.data() + arguments.base, image.size());
   }
   return code;
 }

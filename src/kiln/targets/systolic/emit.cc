@@ -232,8 +232,9 @@ StatusOr<hardware::RtlProject> ProjectOf(const Config& config) {
   hardware::RtlProject project;
   project.top = "kiln_accelerator";
   project.top_text = TopModule(config);
-  project.testbench = {"kiln_systolic_testbench.cc", "kiln_systolic_bench.h", "kiln_systolic_registers.h",
-                       "kiln_axi_lite.h", "kiln_axi_memory.h"};
+  project.testbench = {"kiln_systolic_testbench.cc", "kiln_systolic_bench.h",
+                       "kiln_systolic_registers.h",  "kiln_axi_lite.h",
+                       "kiln_axi_memory.h",          "kiln_simulate_options.h"};
   project.others = {{"design.yaml", PrintConfig(config)}, {"design.h", DesignHeader(config)}};
   return project;
 }
