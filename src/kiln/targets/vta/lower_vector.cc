@@ -96,6 +96,16 @@ struct Result {
   double unit = 1;  // wide: of a sum
 };
 
+// No sum of the terms has a greater magnitude, in steps of the result.
+double Reach(const Formula& f, const std::vector<Codes>& inputs, double step) {
+  double greatest = 1;
+  for (size_t i = 0; i < f.terms.size(); ++i) {
+    const double reach = 256 * std::abs(f.terms[i].factor) * inputs[i].scale + std::abs(f.terms[i].offset);
+    greatest += reach / step;
+  }
+  return greatest + 128;
+}
+
 // Clamps register 0, which holds codes or sums.
 void AppendClamp(const Result& result, const Clamp& clamp, std::vector<VectorStep>* steps) {
   const double scale = result.wide ? result.unit : double{result.codes.scale};
@@ -120,12 +130,7 @@ void AppendClamp(const Result& result, const Clamp& clamp, std::vector<VectorSte
 void AppendSum(const Formula& f, const std::vector<Codes>& inputs, const Result& result,
                std::vector<VectorStep>* steps) {
   const double step = result.wide ? result.unit : double{result.codes.scale};
-  double greatest = 1;
-  for (size_t i = 0; i < f.terms.size(); ++i) {
-    const double reach = 256 * std::abs(f.terms[i].factor) * inputs[i].scale + std::abs(f.terms[i].offset);
-    greatest += reach / step;
-  }
-  greatest += 128;
+  const double greatest = Reach(f, inputs, step);
   int shift = 0;
   if (!result.wide) shift = std::clamp(kProductBits - static_cast<int>(std::ceil(std::log2(greatest))), 0, kMaxShift);
   const double unit = std::ldexp(step, -shift);
@@ -174,11 +179,7 @@ void AppendProduct(const Formula& f, const std::vector<Codes>& inputs, const Res
 // Whether factors to codes of the result, and what they make of any input code, fit 32 bits.
 bool Fits(const Formula& f, const std::vector<Codes>& inputs, const Codes& result) {
   if (f.product) return double{inputs[0].scale} * inputs[1].scale / result.scale <= 0x1p13;
-  double greatest = 129;
-  for (size_t i = 0; i < f.terms.size(); ++i) {
-    greatest += (256 * std::abs(f.terms[i].factor) * inputs[i].scale + std::abs(f.terms[i].offset)) / result.scale;
-  }
-  return greatest <= std::ldexp(1, kProductBits);
+  return Reach(f, inputs, result.scale) <= std::ldexp(1, kProductBits);
 }
 
 }  // namespace

@@ -186,28 +186,27 @@ void VTABufferFree(void* buffer) {
 void VTABufferCopy(const void* from, size_t from_offset, void* to, size_t to_offset, size_t size, int kind_mask) {
   With([&](Runtime& runtime) -> Status {
     // Both ends are checked before a byte is touched.
-    if ((kind_mask & VTA_MEMCPY_H2D) != 0) {
-      KILN_ASSIGN_OR_RETURN(const Buffer* target, BufferOf(runtime, to));
-      KILN_RETURN_IF_ERROR(runtime.CheckRange(*target, to_offset, size));
-    }
+    const Buffer* source = nullptr;
+    const Buffer* target = nullptr;
     if ((kind_mask & VTA_MEMCPY_D2H) != 0) {
-      KILN_ASSIGN_OR_RETURN(const Buffer* source, BufferOf(runtime, from));
+      KILN_ASSIGN_OR_RETURN(source, BufferOf(runtime, from));
       KILN_RETURN_IF_ERROR(runtime.CheckRange(*source, from_offset, size));
     }
-    const bool from_host = (kind_mask & VTA_MEMCPY_D2H) == 0, to_host = (kind_mask & VTA_MEMCPY_H2D) == 0;
-    if (size > 0 && ((from_host && from == nullptr) || (to_host && to == nullptr))) {
+    if ((kind_mask & VTA_MEMCPY_H2D) != 0) {
+      KILN_ASSIGN_OR_RETURN(target, BufferOf(runtime, to));
+      KILN_RETURN_IF_ERROR(runtime.CheckRange(*target, to_offset, size));
+    }
+    if (size > 0 && ((source == nullptr && from == nullptr) || (target == nullptr && to == nullptr))) {
       return absl::InvalidArgumentError("a copy of bytes at no address of the host");
     }
     std::vector<uint8_t> bytes(size);
-    if ((kind_mask & VTA_MEMCPY_D2H) != 0) {
-      KILN_ASSIGN_OR_RETURN(const Buffer* source, BufferOf(runtime, from));
+    if (source != nullptr) {
       KILN_RETURN_IF_ERROR(runtime.CopyOut(*source, from_offset, bytes));
     } else {
       const auto* begin = static_cast<const uint8_t*>(from) + from_offset;
       bytes.assign(begin, begin + size);
     }
-    if ((kind_mask & VTA_MEMCPY_H2D) != 0) {
-      KILN_ASSIGN_OR_RETURN(const Buffer* target, BufferOf(runtime, to));
+    if (target != nullptr) {
       KILN_RETURN_IF_ERROR(runtime.CopyIn(bytes, *target, to_offset));
       const auto shadow = TheProcess().shadows.find(target);
       if (shadow == TheProcess().shadows.end()) return OkStatus();
