@@ -28,6 +28,7 @@
 #include "kiln/targets/systolic/emit.h"
 #include "kiln/targets/systolic/functional.h"
 #include "kiln/targets/systolic/simulation.h"
+#include "kiln/targets/systolic/user_unit.h"
 #include "tests/targets/systolic/random_instruction.h"
 #include "tests/targets/systolic/random_program.h"
 
@@ -65,6 +66,8 @@ Config DesignPoint(uint64_t seed, const std::optional<Format>& vector_format) {
       *stages = others.Uniform() < 0.5 ? kEveryStage : static_cast<uint32_t>(others.Below(uint64_t{1} << kStages));
     }
     if (config.block_size == 0 && others.Uniform() < 0.4) ShareBus(others, &config);
+    if (others.Uniform() < 0.5) config.user_unit = FindUserUnit("maximum");
+    if (FindUserUnitFault(config).has_value()) config.user_unit = nullptr;
     if (!IsPowerOfTwo(config.array_rows) || !IsPowerOfTwo(config.array_columns)) continue;
     if (FindFormatFault(config).has_value() || FindRtlFault(config).has_value()) continue;
     return config;
@@ -126,9 +129,9 @@ std::optional<std::string> Difference(const Config& config, const Simulation& si
 }
 
 std::string FormatsOf(const Config& c) {
-  return fmt::format("{}x{} {} by {}, psum {}{}, accumulation {}, vector {}{}", c.array_rows, c.array_columns,
-                     c.input_format.name, c.weight_format.name, c.quire ? "quire of " : "", c.psum_format.name,
-                     c.accumulation_format.name, c.vector_format.name,
+  return fmt::format("{}x{} {}, psum {}{}, accumulation {}, vector {}{}", c.array_rows, c.array_columns,
+                     DescribePrecisions(c), c.quire ? "quire of " : "", c.psum_format.name, c.accumulation_format.name,
+                     c.vector_format.name,
                      c.block_size > 0 ? fmt::format(", blocks of {} {}", c.block_size, c.scale_format.name)
                      : c.shared_bus   ? ", shared bus"
                                       : "");

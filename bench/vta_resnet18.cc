@@ -21,6 +21,7 @@
 #include "kiln/support/file.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/vta/accelerator.h"
+#include "kiln/targets/vta/cycle.h"
 #include "kiln/targets/vta/program.h"
 
 namespace kiln::vta {
@@ -72,12 +73,37 @@ StatusOr<Graph> QuantisedLayer(const LayerRow& row, bool multiply, Batch* image)
   return Quantise(graph, recipe, seen);
 }
 
+// Where the cycles go in which the GEMM unit takes no step.
+struct Idle {
+  int64_t before = 0, between = 0, after = 0;  // its first step, its steps, its last
+  size_t instructions = 0, uops = 0;
+};
+
 struct Measured {
   int64_t cycles = 0, macs = 0, bytes = 0;
   double bound = 0;
   Trace trace;
   MatrixTiling tiling;
+  Idle idle;
 };
+
+Idle IdleOf(const VtaProgram& program) {
+  const Launch& launch = *program.parts().steps[0].launch;
+  DeviceMemory memory(MemoryImage::kBase, program.parts().memory);
+  Timeline timeline;
+  CycleMachine machine(program.config());
+  machine.Launch(memory, launch.address, launch.instructions.size(), 0, &timeline);
+  const Trace trace = timeline.ToTrace();
+  Idle idle{.instructions = launch.instructions.size(), .uops = launch.uops.size()};
+  int64_t end = -1;
+  for (const Span& span : trace.spans) {
+    if (span.unit != static_cast<int>(Unit::kGemm)) continue;
+    (end < 0 ? idle.before : idle.between) += span.begin - std::max<int64_t>(end, 0);
+    end = span.end;
+  }
+  idle.after = trace.cycles - end;
+  return idle;
+}
 
 StatusOr<Measured> Measure(const VtaAccelerator& accelerator, const Graph& graph, const Batch& image, int threads) {
   CompileOptions options;
@@ -91,7 +117,9 @@ StatusOr<Measured> Measure(const VtaAccelerator& accelerator, const Graph& graph
   m.cycles = result.trace.cycles;
   m.macs = program->MacsTotal();
   m.bound = program->kernels()[0].certificate.lower_bound;
-  m.tiling = *dynamic_cast<const VtaProgram&>(*program).parts().steps[0].tiling;
+  const auto& compiled = dynamic_cast<const VtaProgram&>(*program);
+  m.tiling = *compiled.parts().steps[0].tiling;
+  m.idle = IdleOf(compiled);
   int64_t read = 0, written = 0;
   for (const UnitTrace& unit : result.trace.units) {
     read += unit.bytes_read;
@@ -172,8 +200,8 @@ Status Run(const std::string& design_point, const std::string& svg, bool multipl
       "| layer | | MMAC | bound, cycles | roof, GOPS | one thread: cycles | GOPS | % of peak | two: cycles | GOPS | "
       "% ");
   fmt::print(
-      "of peak | chosen: cycles | GOPS | % of peak | threads "
-      "|\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+      "of peak | chosen: cycles | GOPS | % of peak | cycles with a step, % | threads "
+      "|\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
   std::vector<Point> points;
   int64_t macs = 0, cycles[3] = {0, 0, 0};
   for (const LayerRow& row : kLayers) {
@@ -194,6 +222,10 @@ Status Run(const std::string& design_point, const std::string& svg, bool multipl
                  tiling.rows, tiling.columns, tiling.chunk,
                  tiling.blocks_outermost ? "blocks outermost" : "pixels outermost",
                  tiling.resident ? ", resident" : "");
+      const Idle& idle = m[t].idle;
+      fmt::print(
+          "  no step: {} cycles before the first, {} between, {} after the last; {} instructions, {} micro-ops\n",
+          idle.before, idle.between, idle.after, idle.instructions, idle.uops);
       for (const UnitTrace& unit : m[t].trace.units) {
         fmt::print("  {} busy {}", unit.name, unit.busy_cycles);
         for (const auto& [cause, count] : unit.stall_cycles) fmt::print(" {} {}", cause, count);
@@ -204,14 +236,15 @@ Status Run(const std::string& design_point, const std::string& svg, bool multipl
     fmt::print("| {} | {}x{} {}->{} /{} | {:.1f} | {:.0f} | {:.1f} |", row.name, row.kernel, row.kernel, row.in,
                row.out, row.stride, 1e-6 * static_cast<double>(m[0].macs), m[0].bound, roof);
     for (int t = 0; t < 3; ++t) fmt::print(" {} | {:.1f} | {:.1f} |", m[t].cycles, gops[t], 100 * gops[t] / peak);
-    fmt::print(" {} |\n", m[2].tiling.threads);
+    const double steps = 100 * static_cast<double>(m[2].trace.units[1].busy_cycles);  // of the GEMM unit
+    fmt::print(" {:.1f} | {} |\n", steps / static_cast<double>(m[2].cycles), m[2].tiling.threads);
   }
   fmt::print("| all | | {:.1f} | | |", 1e-6 * static_cast<double>(macs));
   for (const int64_t count : cycles) {
     const double used = static_cast<double>(macs) / peak_macs / static_cast<double>(count);
     fmt::print(" {} | {:.1f} | {:.1f} |", count, used * peak, 100 * used);
   }
-  fmt::print(" |\n");
+  fmt::print(" | |\n");
   if (svg.empty()) return OkStatus();
   std::ofstream(svg) << RooflineSvg(points, peak, bandwidth, config.name + ": the convolutions of ResNet-18");
   return OkStatus();

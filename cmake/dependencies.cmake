@@ -9,6 +9,7 @@ find_package(ONNX CONFIG REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)  # digests
 
 pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
 add_library(kiln::zip ALIAS PkgConfig::LIBZIP)

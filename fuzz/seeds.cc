@@ -5,16 +5,21 @@
 #include <zlib.h>
 
 #include <filesystem>
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "fuzz/vta_remote_service.h"
 #include "kiln/frontend/onnx.h"
 #include "kiln/ir/random_graph.h"
 #include "kiln/ir/text.h"
 #include "kiln/support/check.h"
 #include "kiln/support/file.h"
 #include "kiln/targets/systolic/isa.h"
+#include "kiln/targets/vta/isa.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln {
@@ -145,6 +150,105 @@ void WriteData(const fs::path& folder) {
   WriteNpz(at / "deflated.npz", ZIP_CM_DEFLATE, {{"labels.npy", y}, {"images.npy", x}});
 }
 
+// What clients of a server of VTA devices say. The first byte of a seed tells the target whether to put the right hello
+// before it; where it does not, the seed has a hello of its own.
+class ConversationSeed {
+ public:
+  explicit ConversationSeed(bool hello_before) : bytes_(1, hello_before ? 1 : 0) {}
+  ConversationSeed& Say(vta::FrameWriter message) {
+    const std::vector<uint8_t> frame = message.Take();
+    bytes_.insert(bytes_.end(), frame.begin(), frame.end());
+    return *this;
+  }
+  // A request of numbers of 64 bits.
+  ConversationSeed& Ask(vta::RequestKind kind, std::initializer_list<uint64_t> numbers) {
+    vta::FrameWriter message(static_cast<uint32_t>(kind));
+    for (const uint64_t number : numbers) message.Number64(number);
+    return Say(std::move(message));
+  }
+  ConversationSeed& WriteMemory(uint64_t address, std::span<const uint8_t> bytes) {
+    vta::FrameWriter message(static_cast<uint32_t>(vta::RequestKind::kWrite));
+    message.Number64(address);
+    message.Bytes(bytes);
+    return Say(std::move(message));
+  }
+  ConversationSeed& ReadMemory(uint64_t address, uint32_t bytes) {
+    vta::FrameWriter message(static_cast<uint32_t>(vta::RequestKind::kRead));
+    message.Number64(address);
+    message.Number32(bytes);
+    return Say(std::move(message));
+  }
+  std::string_view bytes() const { return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()}; }
+
+ private:
+  std::vector<uint8_t> bytes_;
+};
+
+vta::FrameWriter Hello(uint32_t magic, uint32_t version, std::string_view token, std::string_view sizes) {
+  vta::FrameWriter hello(static_cast<uint32_t>(vta::RequestKind::kHello));
+  hello.Number32(magic);
+  hello.Number32(version);
+  hello.Text(token);
+  hello.Text(sizes);
+  return hello;
+}
+
+// Programs of the service's machine: one that moves, multiplies and adds, and such as are stopped.
+constexpr std::string_view kRemotePrograms[] = {
+    "---- FINISH\n",
+    "---- LOAD uop sram=0 dram=1280 y=1 x=2 stride=2 pad(y0,y1,x0,x1)=0,0,0,0\n"
+    "---- LOAD wgt sram=0 dram=352 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0\n"
+    "---N LOAD inp sram=0 dram=1344 y=2 x=2 stride=3 pad(y0,y1,x0,x1)=1,0,1,1\n"
+    "---- LOAD acc sram=0 dram=330 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0\n"
+    "p--- GEMM uop[0,2) loop 2x2 dst(2,1) src(1,1) wgt(0,0)\n"
+    "---N ALU shr imm=3 uop[0,1) loop 1x4 dst(0,1) src(0,1)\n"
+    "p-P- STORE out sram=0 dram=1400 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0\n"
+    "-n-- FINISH\n",
+    "p--- FINISH\n", "---- LOAD inp sram=0 dram=999999 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0\n---- FINISH\n",
+    "---- GEMM uop[0,1) loop 999x999 dst(0,0) src(0,0) wgt(0,0)\n---- FINISH\n"};
+
+void WriteConversations(const fs::path& folder) {
+  using vta::RequestKind;
+  const vta::ServiceSettings service = vta::SmallService();
+  const std::string sizes = vta::SizesOf(service.config);
+  int count = 0;
+  const auto write = [&](const ConversationSeed& seed) {
+    Write(folder / fmt::format("vta_remote_fuzz/{}.bin", count++), seed.bytes());
+  };
+  // Hellos: the right one, and one thing wrong at a time.
+  const uint32_t magic = vta::kRemoteMagic, version = vta::kRemoteVersion;
+  write(ConversationSeed(false).Say(Hello(magic, version, service.token, sizes)).ReadMemory(4096, 16));
+  write(ConversationSeed(false).Say(Hello(magic + 1, version, service.token, sizes)));
+  write(ConversationSeed(false).Say(Hello(magic, version + 1, service.token, sizes)));
+  write(ConversationSeed(false).Say(Hello(magic, version, "fedcba9876543210", sizes)));
+  write(ConversationSeed(false).Say(Hello(magic, version, service.token, "1x16_i8w8a32_15_15_18_17")));
+  write(ConversationSeed(false).Ask(RequestKind::kAllocate, {4096}));
+  write(ConversationSeed(true).Say(Hello(magic, version, service.token, sizes)));
+  // Whole conversations. The first allocation is at 4096: the stream, and from 5120 on data.
+  for (const std::string_view text : kRemotePrograms) {
+    const auto program = vta::Assemble(text, "seed", vta::Encoding(service.config));
+    KILN_CHECK(program.ok());
+    std::vector<uint8_t> data(1024);
+    for (size_t i = 8; i < data.size(); ++i) data[i] = static_cast<uint8_t>(37 * i);
+    write(ConversationSeed(true)
+              .Ask(RequestKind::kAllocate, {8192})
+              .WriteMemory(4096, *program)
+              .WriteMemory(5120, data)
+              .Ask(RequestKind::kRun, {4096, program->size() / vta::kInstructionBytes, 0})
+              .ReadMemory(5600, 16)
+              .Ask(RequestKind::kFree, {4096}));
+  }
+  // What the device refuses, and what ends the conversation: wrong sizes, no such request.
+  write(ConversationSeed(true)
+            .Ask(RequestKind::kFree, {4096})
+            .ReadMemory(1 << 20, 64)
+            .Ask(RequestKind::kAllocate, {uint64_t{1} << 40})
+            .Ask(RequestKind::kRun, {4096, 65, 0}));
+  write(ConversationSeed(true).Ask(RequestKind::kAllocate, {1}).ReadMemory(4096, vta::kMaxData + 1));
+  write(ConversationSeed(true).Ask(RequestKind::kRun, {4096, 1}));
+  write(ConversationSeed(true).Ask(static_cast<RequestKind>(7), {0}));
+}
+
 }  // namespace
 }  // namespace kiln
 
@@ -157,5 +261,6 @@ int main(int argc, char** argv) {
   kiln::WriteGraphs(folder);
   kiln::WritePrograms(folder);
   kiln::WriteData(folder);
+  kiln::WriteConversations(folder);
   return 0;
 }

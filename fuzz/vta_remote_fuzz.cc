@@ -5,14 +5,13 @@
 #include <cstring>
 #include <vector>
 
+#include "fuzz/vta_remote_service.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/vta/remote_protocol.h"
 
 namespace {
 
 using namespace kiln::vta;  // NOLINT: a program of one file
-
-constexpr const char* kToken = "0123456789abcdef";
 
 // Gives what the fuzzer has made, and looks at what comes back.
 class Conversation final : public ByteChannel {
@@ -35,27 +34,6 @@ class Conversation final : public ByteChannel {
  private:
   std::span<const uint8_t> rest_;
 };
-
-ServiceSettings SmallService() {
-  ServiceSettings service{.token = kToken, .config = {}};
-  service.config.name = "fuzz";
-  service.config.block_in = service.config.block_out = 4;
-  service.config.uop_buffer_bytes = 256;
-  service.config.input_buffer_bytes = 256;
-  service.config.weight_buffer_bytes = 1024;
-  service.config.accumulator_buffer_bytes = 1024;
-  service.limits = {.memory_bytes = 1 << 20, .instructions = 64, .steps = 1 << 14};
-  return service;
-}
-
-std::vector<uint8_t> RightHello(const ServiceSettings& service) {
-  FrameWriter hello(static_cast<uint32_t>(RequestKind::kHello));
-  hello.Number32(kRemoteMagic);
-  hello.Number32(kRemoteVersion);
-  hello.Text(service.token);
-  hello.Text(SizesOf(service.config));
-  return hello.Take();
-}
 
 }  // namespace
 

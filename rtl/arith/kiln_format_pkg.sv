@@ -43,6 +43,11 @@ package kiln_format_pkg;
 
   typedef logic [FORMAT_BITS-1:0] format_t;
 
+  // Formats of an operand in the array's precisions beside the first: that of precision p at place p - 1.
+  localparam int MOST_PRECISIONS = 4;
+  typedef logic [(MOST_PRECISIONS-1)*FORMAT_BITS-1:0] formats_t;
+  localparam formats_t NO_OTHERS = ((MOST_PRECISIONS - 1) * FORMAT_BITS)'(0);  // of an array of one precision
+
   localparam int KIND_INTEGER = 0;
   localparam int KIND_FLOAT = 1;
   localparam int KIND_POSIT = 2;
@@ -125,6 +130,33 @@ package kiln_format_pkg;
   endfunction
   function automatic int steps(input format_t format);
     steps = 32'(format[103:92]);
+  endfunction
+
+  // The format of a precision.
+  function automatic format_t format_of(input format_t first, input formats_t others, input int precision);
+    format_of = precision == 0 ? first : others[(precision-1)*FORMAT_BITS+:FORMAT_BITS];
+  endfunction
+  // All of them, as the vector unit numbers them: the first precision's input format, its weight format, the next one's.
+  function automatic format_t code_format(input format_t first_input, input formats_t other_inputs, input format_t first_weight,
+                                          input formats_t other_weights, input int number);
+    code_format = number % 2 == 0 ? format_of(first_input, other_inputs, number / 2) :
+        format_of(first_weight, other_weights, number / 2);
+  endfunction
+  // The first of those that is the same format.
+  function automatic int first_code(input format_t first_input, input formats_t other_inputs, input format_t first_weight,
+                                    input formats_t other_weights, input int number);
+    first_code = number;
+    for (int i = 2 * MOST_PRECISIONS - 1; i >= 0; i--) begin
+      if (i < number && code_format(first_input, other_inputs, first_weight, other_weights, i) ==
+          code_format(first_input, other_inputs, first_weight, other_weights, number)) first_code = i;
+    end
+  endfunction
+  // The most bits that a code of one of so many precisions has.
+  function automatic int most_bits(input format_t first, input formats_t others, input int precisions);
+    most_bits = bits(first);
+    for (int p = 1; p < MOST_PRECISIONS; p++) begin
+      if (p < precisions && bits(format_of(first, others, p)) > most_bits) most_bits = bits(format_of(first, others, p));
+    end
   endfunction
 
   // The fp32 value of a code of a table.

@@ -3,7 +3,7 @@
 //              (DEPTH 1: a word every other cycle, because in_ready does not look at out_ready)
 //   in_ready   there is room; a function of registers only
 //   count      words inside, up to DEPTH
-// Read asynchronously: registers or LUT memory. For deep and wide queues see kiln_ram_1w.
+// Read asynchronously: registers or LUT memory. Deep and wide queues: kiln_deep_fifo.
 module kiln_fifo #(
     parameter int unsigned WIDTH = 8,  // bits of a word
     parameter int unsigned DEPTH = 4,  // words, any number from 1

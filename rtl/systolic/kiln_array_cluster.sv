@@ -8,6 +8,9 @@ module kiln_array_cluster #(
     parameter int unsigned WEIGHT_ROWS_PER_CYCLE = 1,
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
+    parameter int unsigned PRECISIONS = 1,  // kiln_processing_element
+    parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,
+    parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
     parameter bit PRODUCT_ROUNDED = 1'b0,
@@ -17,8 +20,8 @@ module kiln_array_cluster #(
     parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,
-    localparam int INPUT_BITS = kiln_format_pkg::bits(INPUT_FORMAT),  // derived, do not set
-    localparam int WEIGHT_BITS = kiln_format_pkg::bits(WEIGHT_FORMAT),
+    localparam int INPUT_BITS = kiln_format_pkg::most_bits(INPUT_FORMAT, OTHER_INPUT_FORMATS, PRECISIONS),  // derived, do not set
+    localparam int WEIGHT_BITS = kiln_format_pkg::most_bits(WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, PRECISIONS),
     localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT),
     localparam int ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT),
     localparam int SCALE_BITS = kiln_format_pkg::bits(SCALE_FORMAT),
@@ -146,6 +149,7 @@ module kiln_array_cluster #(
   logic input_read_enable, input_read_bank, array_active, array_swap;
   logic [INPUT_ADDRESS_BITS-1:0] input_read_address;
   logic [ARRAY_ROWS-1:0] array_multiply;
+  logic [1:0] array_precision;
   logic accumulate_valid, accumulate_bank, accumulate_overwrite;
   logic [ACCUMULATION_ADDRESS_BITS-1:0] accumulate_address;
   kiln_array_sequencer #(
@@ -172,6 +176,7 @@ module kiln_array_cluster #(
       .array_active,
       .array_swap,
       .array_multiply,
+      .array_precision,
       .accumulate_valid,
       .accumulate_bank,
       .accumulate_address,
@@ -199,6 +204,8 @@ module kiln_array_cluster #(
       .read_data    (word)
   );
 
+  localparam int PRECISION_BITS = PRECISIONS > 1 ? $clog2(PRECISIONS) : 1;
+  wire unused_precision = &{1'b0, array_precision};  // fewer bits than an instruction has for it
   logic [ARRAY_COLUMNS*PSUM_BITS-1:0] psums;
   kiln_systolic_array #(
       .ARRAY_ROWS(ARRAY_ROWS),
@@ -207,13 +214,17 @@ module kiln_array_cluster #(
       .INPUT_FORMAT(INPUT_FORMAT),
       .WEIGHT_FORMAT(WEIGHT_FORMAT),
       .PSUM_FORMAT(PSUM_FORMAT),
-      .PRODUCT_ROUNDED(PRODUCT_ROUNDED)
+      .PRODUCT_ROUNDED(PRODUCT_ROUNDED),
+      .PRECISIONS(PRECISIONS),
+      .OTHER_INPUT_FORMATS(OTHER_INPUT_FORMATS),
+      .OTHER_WEIGHT_FORMATS(OTHER_WEIGHT_FORMATS)
   ) elements (
       .clock,
       .reset,
       .active  (array_active),
       .swap    (array_swap),
       .multiply(array_multiply),
+      .precision(array_precision[PRECISION_BITS-1:0]),
       .word,
       .load,
       .load_step,

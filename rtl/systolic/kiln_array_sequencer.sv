@@ -43,6 +43,7 @@ module kiln_array_sequencer #(
     output logic                              array_active,
     output logic                              array_swap,
     output logic [            ARRAY_ROWS-1:0] array_multiply,
+    output logic [                       1:0] array_precision,
     // The accumulation buffer.
     output logic                              accumulate_valid,
     output logic                              accumulate_bank,
@@ -226,6 +227,7 @@ module kiln_array_sequencer #(
     if (busy) begin
       array_swap     <= pass_start;
       array_multiply <= rows;
+      array_precision <= command.header.precision;
     end
   end
 

@@ -25,12 +25,14 @@ module kiln_command_processor #(
     parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,
     parameter int unsigned DEPTHWISE_MULTIPLIERS = 9,
     parameter int unsigned DEPTHWISE_BUFFER_WORDS = 1024,
+    parameter int unsigned USER_UNIT = 0,
     parameter int unsigned VECTOR_STAGES = 12,
     // Which stages, bit i for stage i, have the approximate functions, and a divider (of the lanes, and scalar ones likewise).
     parameter logic [VECTOR_STAGES-1:0] VECTOR_FUNCTION_STAGES = {VECTOR_STAGES{1'b1}},  // (not '1, of which Yosys keeps the lowest bit)
     parameter logic [VECTOR_STAGES-1:0] VECTOR_DIVIDE_STAGES = {VECTOR_STAGES{1'b1}},
     parameter int unsigned VECTOR_ROWS_IN_FLIGHT = 8,
     parameter int unsigned BLOCK_SIZE = 0,
+    parameter int unsigned PRECISIONS = 1,
     parameter longint unsigned MEMORY_BYTES = 64'd1 << 30,
     parameter int unsigned INSTRUCTION_BYTES_PER_CYCLE = 16,  // width of the program's port: 8 to 128
     parameter int unsigned COMMAND_QUEUE_DEPTH = 4,  // instructions in front of each unit, the one it works on included
@@ -329,11 +331,13 @@ module kiln_command_processor #(
       .ACCUMULATION_BUFFER_WORDS(ACCUMULATION_BUFFER_WORDS),
       .DEPTHWISE_MULTIPLIERS(DEPTHWISE_MULTIPLIERS),
       .DEPTHWISE_BUFFER_WORDS(DEPTHWISE_BUFFER_WORDS),
+      .USER_UNIT(USER_UNIT),
       .VECTOR_STAGES(VECTOR_STAGES),
       .VECTOR_FUNCTION_STAGES(VECTOR_FUNCTION_STAGES),
       .VECTOR_DIVIDE_STAGES(VECTOR_DIVIDE_STAGES),
       .VECTOR_ROWS_IN_FLIGHT(VECTOR_ROWS_IN_FLIGHT),
       .BLOCK_SIZE(BLOCK_SIZE),
+      .PRECISIONS(PRECISIONS),
       .MEMORY_BYTES(MEMORY_BYTES)
   ) decoder (
       .clock,

@@ -5,6 +5,7 @@ module kiln_depthwise_cluster #(
     parameter int unsigned ARRAY_COLUMNS = 4,
     parameter int unsigned DEPTHWISE_MULTIPLIERS = 9,
     parameter int unsigned DEPTHWISE_BUFFER_WORDS = 1024,
+    parameter int unsigned DEPTHWISE_WORDS_PER_CYCLE = 1,  // that input fetch writes at most
     parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,
@@ -12,9 +13,11 @@ module kiln_depthwise_cluster #(
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter bit PRODUCT_ROUNDED = 1'b0,
+    parameter int unsigned USER_UNIT = 0,  // kiln_user_unit's number; 0: none
     localparam int INPUT_BITS = kiln_format_pkg::bits(INPUT_FORMAT),  // derived, do not set
     localparam int WEIGHT_BITS = kiln_format_pkg::bits(WEIGHT_FORMAT),
     localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT),
+    localparam int unsigned COUNT_BITS = DEPTHWISE_WORDS_PER_CYCLE > 1 ? $clog2(DEPTHWISE_WORDS_PER_CYCLE) : 1,
     localparam int unsigned INPUT_ADDRESS_BITS = DEPTHWISE_BUFFER_WORDS > 1 ? $clog2(DEPTHWISE_BUFFER_WORDS) : 1,
     localparam int unsigned ACCUMULATION_ADDRESS_BITS = ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1
 ) (
@@ -27,7 +30,8 @@ module kiln_depthwise_cluster #(
     input  logic                                 input_write_enable,
     input  logic                                 input_write_bank,
     input  logic [       INPUT_ADDRESS_BITS-1:0] input_write_address,
-    input  logic [ ARRAY_COLUMNS*INPUT_BITS-1:0] input_write_data,
+    input  logic [               COUNT_BITS-1:0] input_write_words,
+    input  logic [DEPTHWISE_WORDS_PER_CYCLE*ARRAY_COLUMNS*INPUT_BITS-1:0] input_write_data,
     input  logic                                 input_filled,
     output logic                                 input_released,
     // Weight fetch.
@@ -61,16 +65,18 @@ module kiln_depthwise_cluster #(
   logic [STEP_BITS-1:0] weight_read_step;
   logic [DEPTHWISE_MULTIPLIERS*ARRAY_COLUMNS*WEIGHT_BITS-1:0] weight_read_data;
 
-  kiln_input_buffer #(
+  kiln_depthwise_input_buffer #(
       .WORDS(DEPTHWISE_BUFFER_WORDS),
       .LANES(ARRAY_COLUMNS),
       .CODE_BITS(INPUT_BITS),
-      .READS(DEPTHWISE_MULTIPLIERS)
+      .READS(DEPTHWISE_MULTIPLIERS),
+      .WRITES(DEPTHWISE_WORDS_PER_CYCLE)
   ) input_buffer (
       .clock,
       .write_enable (input_write_enable),
       .write_bank   (input_write_bank),
       .write_address(input_write_address),
+      .write_words  (input_write_words),
       .write_data   (input_write_data),
       .read_enable  (input_read_enable),
       .read_bank    (input_read_bank),
@@ -105,7 +111,8 @@ module kiln_depthwise_cluster #(
       .INPUT_FORMAT(INPUT_FORMAT),
       .WEIGHT_FORMAT(WEIGHT_FORMAT),
       .PSUM_FORMAT(PSUM_FORMAT),
-      .PRODUCT_ROUNDED(PRODUCT_ROUNDED)
+      .PRODUCT_ROUNDED(PRODUCT_ROUNDED),
+      .USER_UNIT(USER_UNIT)
   ) unit (
       .clock,
       .reset,

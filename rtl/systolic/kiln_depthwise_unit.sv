@@ -5,7 +5,9 @@
 //   sums       psum = psum + x * w tap by tap, from 0, each rounded to PSUM_FORMAT (integers: in any order). The step issued in cycle t reads
 //              its inputs and weights in t + READ_WAIT; the last step of a pixel gives its address to the accumulation buffer in t + C - 1
 //              and its psums in t + C
-//   input_released, weights_released   in the last cycle of a block
+//   inputs     of as many column tiles as a fill serves lie word by word side by side: one place further for the next block
+//   weights_released   in the last cycle of a block
+//   input_released     in that of the last block that the fill serves
 //   block_done  in cycle e - 1 + C, e - 1 the last cycle of the block: from the next cycle on its accumulators can be read
 // Tokens and command: as kiln_array_sequencer. Between reading and accumulating lie C cycles: the pipeline takes what it needs of
 // them, the rest is left to whoever retimes. A design needs ARRAY_COLUMNS >= 2.
@@ -20,6 +22,7 @@ module kiln_depthwise_unit #(
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter bit PRODUCT_ROUNDED = 1'b0,
+    parameter int unsigned USER_UNIT = 0,  // kiln_user_unit's number; 0: none
     localparam int INPUT_BITS = kiln_format_pkg::bits(INPUT_FORMAT),  // derived, do not set
     localparam int WEIGHT_BITS = kiln_format_pkg::bits(WEIGHT_FORMAT),
     localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT),
@@ -78,7 +81,7 @@ module kiln_depthwise_unit #(
 
   logic [COUNT_BITS-1:0] height, width;
   logic [INDEX_BITS-1:0] visit_index;
-  logic last_visit, block_end;
+  logic last_visit, last_block, block_end;
   kiln_visit_walker visit (
       .clock,
       .reset,
@@ -92,7 +95,7 @@ module kiln_depthwise_unit #(
       .columns           (),
       .last_row          (),
       .last_column       (),
-      .last_block        (),
+      .last_block,
       .fetch_inputs      (),
       .last_of_inputs    (),
       .fetch_weights     (),
@@ -108,16 +111,22 @@ module kiln_depthwise_unit #(
   assign last_x = x == width - ONE;
   assign last_step = step == command.region.tap_steps - ONE;
 
+  // The column tile, of those that the fill serves.
+  logic [COUNT_BITS-1:0] tile;
+  logic first_of_fill, last_of_fill;
+  assign first_of_fill = tile == '0;
+  assign last_of_fill = last_block || tile == command.reduction.groups_per_bank - ONE;
+
   // Tokens.
   logic [1:0] inputs, weights;  // banks that wait for their block
   logic [INDEX_BITS-1:0] released, lead;
   logic inputs_ready, weights_ready, accumulation_ready;
-  assign inputs_ready = inputs != '0;
+  assign inputs_ready = inputs != '0 || !first_of_fill;
   assign weights_ready = weights != '0;
   assign lead = released - (command.first_block + visit_index) + INDEX_BITS'(ACCUMULATION_BUFFER_BANKS - 1);
   assign accumulation_ready = !lead[INDEX_BITS-1];
 
-  logic running, waiting, start, bank;
+  logic running, waiting, start, input_bank, weight_bank;
   assign waiting = command_valid && !running;
   assign start = waiting && inputs_ready && weights_ready && accumulation_ready;
   assign busy = running || start;
@@ -126,10 +135,12 @@ module kiln_depthwise_unit #(
   assign stalled_accumulation = waiting && inputs_ready && weights_ready && !accumulation_ready;
   assign block_end = busy && last_x && last_y && last_step;
   assign command_ready = block_end && last_visit;
-  assign input_released = block_end;
+  assign input_released = block_end && last_of_fill;
   assign weights_released = block_end;
 
   logic [PLACE_BITS-1:0] row_place, place;  // of the first tap of: the row of pixels, the pixel
+  logic [PLACE_BITS-1:0] first_place;  // of the next block
+  assign first_place = last_of_fill ? '0 : PLACE_BITS'(tile) + 1'b1;
   logic [WORD_BITS-1:0] row_word, word;  // in the accumulation bank
 
   // The taps of a step: they go on from the last tap of the step before.
@@ -181,20 +192,24 @@ module kiln_depthwise_unit #(
         end else begin
           x         <= '0;
           y         <= last_y ? '0 : y + ONE;
-          row_place <= last_y ? '0 : row_place + PLACE_BITS'(command.region.output_row_step);
-          place     <= last_y ? '0 : row_place + PLACE_BITS'(command.region.output_row_step);
+          row_place <= last_y ? first_place : row_place + PLACE_BITS'(command.region.output_row_step);
+          place     <= last_y ? first_place : row_place + PLACE_BITS'(command.region.output_row_step);
           row_word  <= last_y ? '0 : row_word + WORD_BITS'(command.tiling.tile_width);
           word      <= last_y ? '0 : row_word + WORD_BITS'(command.tiling.tile_width);
         end
       end
     end
-    if (block_end) bank <= !bank;  // every block takes one fill of each buffer
-    inputs   <= inputs + 2'(input_filled) - 2'(start);
+    if (block_end) tile <= last_of_fill ? '0 : tile + ONE;
+    if (input_released) input_bank <= !input_bank;
+    if (weights_released) weight_bank <= !weight_bank;
+    inputs   <= inputs + 2'(input_filled) - 2'(start && first_of_fill);
     weights  <= weights + 2'(weights_filled) - 2'(start);
     released <= released + INDEX_BITS'(accumulation_released);
     if (reset) begin
       running       <= 1'b0;
-      bank          <= 1'b0;
+      tile          <= '0;
+      input_bank    <= 1'b0;
+      weight_bank   <= 1'b0;
       inputs        <= '0;
       weights       <= '0;
       released      <= '0;
@@ -215,7 +230,7 @@ module kiln_depthwise_unit #(
   // Reading, READ_WAIT cycles after the step was issued.
   logic [STEP_BITS-1:0] weight_step;
   assign weight_step = step[STEP_BITS-1:0];
-  logic read, read_first, multiply, multiply_first;
+  logic read, read_first, read_user, multiply, multiply_first, multiply_user;
   logic [MULTIPLIERS-1:0] read_present, multiply_present;
   kiln_pulse_delay #(
       .CYCLES(READ_WAIT)
@@ -226,16 +241,15 @@ module kiln_depthwise_unit #(
       .out(read)
   );
   kiln_delay #(
-      .WIDTH (2 + MULTIPLIERS + STEP_BITS + MULTIPLIERS * PLACE_BITS),
+      .WIDTH (4 + MULTIPLIERS + STEP_BITS + MULTIPLIERS * PLACE_BITS),
       .CYCLES(READ_WAIT)
   ) delay_places (
       .clock,
-      .in ({bank, step == '0, present, weight_step, places}),
-      .out({input_read_bank, read_first, read_present, weight_read_step, input_read_address})
+      .in ({input_bank, weight_bank, step == '0, command.header.user_unit, present, weight_step, places}),
+      .out({input_read_bank, weight_read_bank, read_first, read_user, read_present, weight_read_step, input_read_address})
   );
   assign input_read_enable = read_present & {MULTIPLIERS{read}};
   assign weight_read_enable = read;
-  assign weight_read_bank = input_read_bank;
 
   // Beside the data that were read.
   kiln_pulse_delay #(
@@ -247,15 +261,16 @@ module kiln_depthwise_unit #(
       .out(multiply)
   );
   kiln_delay #(
-      .WIDTH (1 + MULTIPLIERS),
+      .WIDTH (2 + MULTIPLIERS),
       .CYCLES(1)
   ) delay_present (
       .clock,
-      .in ({read_first, read_present}),
-      .out({multiply_first, multiply_present})
+      .in ({read_first, read_user, read_present}),
+      .out({multiply_first, multiply_user, multiply_present})
   );
 
-  logic [ARRAY_COLUMNS*PSUM_BITS-1:0] sums;
+  // The user unit has the multipliers' ports and time, and its sums take their place for its instructions.
+  logic [ARRAY_COLUMNS*PSUM_BITS-1:0] product_sums, sums;
   kiln_depthwise_lanes #(
       .LANES(ARRAY_COLUMNS),
       .MULTIPLIERS(MULTIPLIERS),
@@ -266,13 +281,48 @@ module kiln_depthwise_unit #(
       .PRODUCT_ROUNDED(PRODUCT_ROUNDED)
   ) lanes (
       .clock,
-      .valid  (multiply),
+      .valid  (multiply && !multiply_user),
       .first  (multiply_first),
       .present(multiply_present),
       .inputs (input_read_data),
       .weights(weight_read_data),
-      .sums
+      .sums   (product_sums)
   );
+  if (USER_UNIT == 0) begin : g_no_user_unit
+    assign sums = product_sums;
+  end else begin : g_user_unit
+    logic [ARRAY_COLUMNS*PSUM_BITS-1:0] user_sums;
+    logic summed, summed_user, user;
+    kiln_user_unit #(
+        .UNIT(USER_UNIT),
+        .LANES(ARRAY_COLUMNS),
+        .MULTIPLIERS(MULTIPLIERS),
+        .REGISTERS(PRODUCT_WAIT),
+        .INPUT_BITS(INPUT_BITS),
+        .WEIGHT_BITS(WEIGHT_BITS),
+        .PSUM_BITS(PSUM_BITS)
+    ) unit (
+        .clock,
+        .valid  (multiply && multiply_user),
+        .first  (multiply_first),
+        .present(multiply_present),
+        .inputs (input_read_data),
+        .weights(weight_read_data),
+        .sums   (user_sums)
+    );
+    kiln_delay #(
+        .WIDTH (2),
+        .CYCLES(PRODUCT_WAIT)
+    ) delay_user (
+        .clock,
+        .in ({multiply, multiply_user}),
+        .out({summed, summed_user})
+    );
+    always_ff @(posedge clock) begin
+      if (summed) user <= summed_user;
+    end
+    assign sums = user ? user_sums : product_sums;
+  end
   kiln_delay #(
       .WIDTH (ARRAY_COLUMNS * PSUM_BITS),
       .CYCLES(SUM_WAIT)

@@ -4,11 +4,11 @@
 //   command    stays at its port until command_ready, which comes with its last request
 //   request    one for each word, with tap packing one for each run of a word, null (0 bytes) where all of it lies outside the image; one a
 //              cycle if the port takes them. The first one of an instruction comes in the cycle in which the command is there
-//              (after_previous: and all earlier instructions are `finished`), the first one of a fill in the cycle in which there is a bank,
+//              (with wait_distance: and enough instructions are `finished`), the first one of a fill in the cycle in which there is a bank,
 //              too; nothing else holds requests back. A fill without a place inside the image has a byte of `base` read in place
 //              of its last null request and thrown away, so that no fill is shorter than the memory's latency
 //   write      in the cycle of the word (with tap packing: of its last run); where in the bank is said in kiln_systolic_pkg. Lanes
-//              beyond the group's codes hold pad_code
+//              beyond the group's codes hold pad_code. A request of the depthwise unit's may be for several words (kiln_word_run)
 //   filled     with the last write of a fill
 //   released   counted from the cycle after the pulse on; both buffers begin with two free banks. Fill k goes to bank k modulo 2 of its
 //              buffer
@@ -21,10 +21,13 @@ module kiln_input_fetch #(
     parameter int unsigned INPUT_BITS = 8,  // of a code
     parameter int unsigned INPUT_BUFFER_WORDS = 1024,  // of a bank
     parameter int unsigned DEPTHWISE_BUFFER_WORDS = 1024,
+    parameter int unsigned DEPTHWISE_WORDS_PER_CYCLE = 1,  // of a request, a power of two
     parameter int unsigned BLOCK_SIZE = 0,  // channels that share a scale, a multiple of ARRAY_ROWS; 0: no scales
     parameter int unsigned SCALE_BITS = 8,  // of a scale's code
     localparam int unsigned CODE_BYTES = INPUT_BITS > 16 ? 4 : INPUT_BITS > 8 ? 2 : 1,  // in memory; derived, do not set
-    localparam int unsigned LANES = ARRAY_ROWS > ARRAY_COLUMNS ? ARRAY_ROWS : ARRAY_COLUMNS,
+    localparam int unsigned DEPTHWISE_LANES = DEPTHWISE_WORDS_PER_CYCLE * ARRAY_COLUMNS,
+    localparam int unsigned DEPTHWISE_COUNT_BITS = DEPTHWISE_WORDS_PER_CYCLE > 1 ? $clog2(DEPTHWISE_WORDS_PER_CYCLE) : 1,
+    localparam int unsigned LANES = ARRAY_ROWS > DEPTHWISE_LANES ? ARRAY_ROWS : DEPTHWISE_LANES,
     localparam int unsigned LANE_BITS = $clog2(LANES + 1),
     localparam int unsigned MAX_BYTES = LANES * CODE_BYTES,
     localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1),
@@ -62,8 +65,9 @@ module kiln_input_fetch #(
     // The depthwise unit's.
     output logic                                     depthwise_write_enable,
     output logic                                     depthwise_write_bank,
-    output logic [         DEPTHWISE_PLACE_BITS-1:0] depthwise_write_address,
-    output logic [     ARRAY_COLUMNS*INPUT_BITS-1:0] depthwise_write_data,
+    output logic [         DEPTHWISE_PLACE_BITS-1:0] depthwise_write_address,  // of the first word
+    output logic [         DEPTHWISE_COUNT_BITS-1:0] depthwise_write_words,  // less one
+    output logic [   DEPTHWISE_LANES*INPUT_BITS-1:0] depthwise_write_data,
     output logic                                     depthwise_filled,
     input  logic                                     depthwise_released,
     // Block scales: the command's section, a kiln_axi_read_port with SCALE_BYTES and SCALE_TAG_BITS, their buffer.
@@ -95,17 +99,19 @@ module kiln_input_fetch #(
   localparam logic [39:0] GROUP_BYTES = 40'(ARRAY_ROWS * CODE_BYTES);
   localparam logic [39:0] COLUMN_TILE_BYTES = 40'(ARRAY_COLUMNS * CODE_BYTES);
 
-  logic depthwise, packed_taps, scaled, fire;
+  logic depthwise, packed_taps, joined_rows, scaled, fire;
   assign depthwise = command.header.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE;
   assign packed_taps = command.tiling.packing == kiln_systolic_pkg::PACKING_TAPS;
+  assign joined_rows = depthwise && command.image.joined;  // a row of the region is one run of words, else a place is
   assign scaled = BLOCK_SIZE > 0 && command.header.input_blocks;
   assign fire = request_valid && request_ready;
 
-  // ---- The visits that fetch inputs: one for all blocks where they are resident.
+  // ---- The visits that fetch inputs: one for all blocks where they are resident, and for the column tiles of a depthwise fill.
   kiln_systolic_pkg::tiling_t command_visits;
   always_comb begin
     command_visits = command.tiling;
-    if (command.tiling.inputs_resident) command_visits.blocks = ONE;
+    if (depthwise) command_visits.blocks = command.reduction.fills;
+    else if (command.tiling.inputs_resident) command_visits.blocks = ONE;
   end
   logic last_visit, visit_end, last_row_of_tiles, last_column_of_tiles, last_block;
   logic [4:0] step;
@@ -149,8 +155,11 @@ module kiln_input_fetch #(
   end
 
   // ---- The places of a group, row by row, and with tap packing the runs of a place's word.
-  logic last_place, last_place_of_row, last_row, last_run, place_end, row_end;
-  assign place_end = fire && (!packed_taps || last_run);
+  localparam int unsigned WORDS_BITS = $clog2(DEPTHWISE_WORDS_PER_CYCLE + 1);
+  logic [WORDS_BITS-1:0] words;  // of a depthwise request
+  logic [COUNT_BITS-1:0] words_before;  // of its run
+  logic last_place, last_place_of_row, last_row, last_run, last_words, place_end, row_end;
+  assign place_end = fire && (packed_taps ? last_run : !depthwise || last_words);
   assign row_end = place_end && last_place_of_row;
   assign last_place = last_place_of_row && last_row;
   assign group_end = place_end && last_place;
@@ -185,7 +194,7 @@ module kiln_input_fetch #(
   kiln_region_axis axis_x (
       .clock,
       .reset,
-      .places(last_column_of_tiles ? command.region.last_places_x : command.region.places_x),
+      .places(joined_rows ? ONE : last_column_of_tiles ? command.region.last_places_x : command.region.places_x),
       .compact(command.region.compact_x),
       .pixels(packed_taps),
       .kernel(command.reduction.kernel_x),
@@ -240,7 +249,8 @@ module kiln_input_fetch #(
   assign run_entries = LANE_BITS'(entries_in_rows);
 
   // ---- Channels and batch in memory, and the place in the bank.
-  logic [39:0] channel_offset;
+  logic [39:0] channel_offset, fill_bytes;
+  assign fill_bytes = 40'(command.reduction.groups_per_bank) * COLUMN_TILE_BYTES;
   // Group; block inside the tiles; tile or block outside them; batch. A tile brings the inner ones back to the first.
   logic [3:0] walk_channels;
   assign walk_channels = {visit_end && step[4], visit_end && (|step[3:1]), visit_end && step[0], group_end && !last_group};
@@ -254,47 +264,84 @@ module kiln_input_fetch #(
       .advance(walk_channels),
       .steps({
         command.image.batch_stride,
-        depthwise && step[3] ? COLUMN_TILE_BYTES : 40'd0,
-        depthwise ? COLUMN_TILE_BYTES : 40'd0,
+        depthwise && step[3] ? fill_bytes : 40'd0,
+        depthwise ? fill_bytes : 40'd0,
         packed_taps ? 40'd0 : GROUP_BYTES
       }),
       .sum(channel_offset)
   );
 
   logic [PLACE_BITS-1:0] bank_place;
+  logic [PLACE_BITS-1:0] place_words, request_words;
+  assign place_words = depthwise ? command.reduction.groups_per_bank[PLACE_BITS-1:0] : PLACE_BITS'(1);
+  assign request_words = PLACE_BITS'(words);
   kiln_nest_sum #(
-      .LEVELS(3),
+      .LEVELS(4),
       .BITS  (PLACE_BITS)
   ) bank_places (
       .clock,
       .reset,
       .restart(fill_end),
-      .advance({group_end && !last_group_of_fill, row_end && !last_row, place_end && !last_place_of_row}),
-      .steps({command.region.group_pitch[PLACE_BITS-1:0], command.region.row_pitch[PLACE_BITS-1:0], PLACE_BITS'(1)}),
+      .advance({
+        group_end && !last_group_of_fill, row_end && !last_row, place_end && !last_place_of_row, fire && depthwise && !last_words
+      }),
+      .steps({command.region.group_pitch[PLACE_BITS-1:0], command.region.row_pitch[PLACE_BITS-1:0], place_words, request_words}),
       .sum(bank_place)
   );
 
   // ---- The request of this cycle.
-  // Codes of the word, or of the run.
-  logic [LANE_BITS-1:0] codes;
-  always_comb begin
-    if (packed_taps) codes = run_entries;
-    else if (depthwise) codes = last_block ? LANE_BITS'(command.tiling.last_tile_columns) : COLUMN_LANES;
-    else codes = last_group ? LANE_BITS'(command.reduction.last_group_rows) : ROW_LANES;
-  end
-
-  // What of it lies inside the image. A run of a row (joined) may in part: it is cut to the bytes of the row; `begins` and `ends` count
-  // from the row's first.
-  logic row_inside, column_inside, cut_empty;
+  // Where it begins: `begins` counts from the first byte of the image's row, `place_address` is that byte's.
+  logic row_inside, column_inside;
   logic [31:0] y, x;
-  logic signed [39:0] begins, ends, cut_begins, cut_ends;
-  logic [39:0] row_bytes;
+  logic signed [39:0] begins;
+  logic [39:0] row_bytes, place_address;
   assign y = packed_taps ? iy + run_row : iy;
   assign x = packed_taps ? ix + run_column : ix;
   assign row_inside = y < {8'd0, command.image.height};
   assign column_inside = x < {8'd0, command.image.width};
   assign row_bytes = command.image.row_bytes;
-  assign begins = command.image.column_origin + column_offset + (packed_taps ? run_column_offset : 40'd0);
+  assign begins = command.image.column_origin + column_offset +
+      (packed_taps ? run_column_offset : depthwise ? 40'(words_before) * COLUMN_TILE_BYTES : 40'd0);
+  assign place_address = command.image.base + channel_offset + command.image.row_origin + row_offset +
+      (packed_taps ? run_row_offset : 40'd0);
+
+  // The words of a depthwise request: of a place's column tiles, or of a row of the region, of which what is left and right of
+  // the image is asked for by itself.
+  logic left_of_image, right_of_image, words_outside;
+  logic [COUNT_BITS-1:0] row_words;
+  assign left_of_image = begins < 0;
+  assign right_of_image = begins >= $signed(row_bytes);
+  assign words_outside = !row_inside || (joined_rows ? left_of_image || right_of_image : !column_inside);
+  assign row_words = last_column_of_tiles ? command.region.last_places_x : command.region.places_x;
+  kiln_word_run #(
+      .WORDS_PER_CYCLE(DEPTHWISE_WORDS_PER_CYCLE),
+      .WORD_BYTES(ARRAY_COLUMNS * CODE_BYTES)
+  ) word_run (
+      .clock,
+      .reset,
+      .length(joined_rows ? row_words : last_block ? command.reduction.last_fill_groups : command.reduction.groups_per_bank),
+      .address(place_address + begins),
+      .padding(words_outside),
+      .limited(joined_rows && row_inside && !right_of_image),
+      .limit(left_of_image ? -begins : row_bytes - begins),
+      .advance(fire && depthwise),
+      .place(words_before),
+      .words,
+      .last(last_words)
+  );
+
+  // Codes of the word, of the run or of the words.
+  logic [LANE_BITS-1:0] codes, last_word_codes;
+  assign last_word_codes = last_words && last_block ? LANE_BITS'(command.tiling.last_tile_columns) : COLUMN_LANES;
+  always_comb begin
+    if (packed_taps) codes = run_entries;
+    else if (depthwise) codes = (LANE_BITS'(words) - LANE_BITS'(1)) * COLUMN_LANES + last_word_codes;
+    else codes = last_group ? LANE_BITS'(command.reduction.last_group_rows) : ROW_LANES;
+  end
+
+  // What of it lies inside the image. A run of packed taps in a row (joined) may in part: it is cut to the bytes of the row.
+  logic cut_empty;
+  logic signed [39:0] ends, cut_begins, cut_ends;
   assign ends = begins + 40'(codes) * 40'(CODE_BYTES);
   always_comb begin
     cut_begins = begins;
@@ -304,7 +351,7 @@ module kiln_input_fetch #(
       if (ends > $signed(row_bytes)) cut_ends = row_bytes;
       cut_empty = cut_ends <= cut_begins;
     end else begin
-      cut_empty = !column_inside;
+      cut_empty = depthwise ? words_outside : !column_inside;
     end
   end
   logic none, only_padding, touched;
@@ -314,15 +361,15 @@ module kiln_input_fetch #(
   assign bytes = BYTES_BITS'(cut_ends - cut_begins);
 
   logic [39:0] inside_address;
-  assign inside_address = command.image.base + channel_offset + command.image.row_origin + row_offset +
-      (packed_taps ? run_row_offset : 40'd0) + cut_begins;
+  assign inside_address = place_address + cut_begins;
 
   logic last_of_word, last_of_fill;
   logic [LANE_BITS-1:0] first_lane, valid_lanes;
   assign last_of_word = !packed_taps || last_run;
-  assign last_of_fill = last_of_word && last_place && last_group_of_fill;
+  assign last_of_fill = (depthwise ? last_words : last_of_word) && last_place && last_group_of_fill;
   assign only_padding = last_of_fill && none && !touched;
-  assign first_lane = (packed_taps ? run_lane : '0) + LANE_BITS'(skipped / BYTES_BITS'(CODE_BYTES));
+  // The words of a depthwise request, less one, stand in place of its first lane, which is 0.
+  assign first_lane = depthwise ? LANE_BITS'(words) - LANE_BITS'(1) : (packed_taps ? run_lane : '0) + LANE_BITS'(skipped / BYTES_BITS'(CODE_BYTES));
   assign valid_lanes = none ? '0 : LANE_BITS'(bytes / BYTES_BITS'(CODE_BYTES));
   always_ff @(posedge clock) begin
     if (reset || fill_end) touched <= 1'b0;
@@ -340,7 +387,8 @@ module kiln_input_fetch #(
   logic [1:0] array_free, depthwise_free;  // banks
   logic in_fill, array_takes, depthwise_takes, earlier_finished, bank_there, may_request;
   logic asked, port_done;  // the port may still be busy with a request of this unit
-  assign earlier_finished = !command.header.after_previous || finished == command.number;
+  assign earlier_finished = command.header.wait_distance == '0 ||
+      kiln_systolic_pkg::INDEX_BITS'(command.number - finished) < kiln_systolic_pkg::INDEX_BITS'(command.header.wait_distance);
   assign bank_there = in_fill || (depthwise ? depthwise_free : array_free) != '0;
   assign may_request = command_valid && earlier_finished && bank_there;
   assign request_valid = may_request && (!scaled || scale_request_ready);
@@ -373,7 +421,7 @@ module kiln_input_fetch #(
   logic [INPUT_BITS-1:0] word_pad;
   assign {word_scaled, word_depthwise, word_fill_ends, word_whole, word_place, word_first_lane, word_lanes, word_pad} = FULL_TAG_BITS'(word_tag);
 
-  logic [LANES*INPUT_BITS-1:0] arrived, partial, joined_word;
+  logic [LANES*INPUT_BITS-1:0] arrived;
   for (genvar i = 0; i < LANES; i++) begin : g_lane
     // A code is the lowest bits of its bytes.
     assign arrived[i*INPUT_BITS+:INPUT_BITS] = word_data[i*CODE_BYTES*8+:INPUT_BITS];
@@ -381,9 +429,12 @@ module kiln_input_fetch #(
       wire unused_bits = &{1'b0, word_data[i*CODE_BYTES*8+INPUT_BITS+:CODE_BYTES*8-INPUT_BITS]};
     end
   end
-  logic [LANES*INPUT_BITS-1:0] shifted;
-  assign shifted = arrived << (32'(word_first_lane) * INPUT_BITS);
-  for (genvar i = 0; i < LANES; i++) begin : g_join
+  logic [ARRAY_ROWS*INPUT_BITS-1:0] shifted, partial, joined_word;
+  assign shifted = arrived[ARRAY_ROWS*INPUT_BITS-1:0] << (32'(word_first_lane) * INPUT_BITS);
+  for (genvar i = 0; i < DEPTHWISE_LANES; i++) begin : g_depthwise
+    assign depthwise_write_data[i*INPUT_BITS+:INPUT_BITS] = LANE_BITS'(i) < word_lanes ? arrived[i*INPUT_BITS+:INPUT_BITS] : word_pad;
+  end
+  for (genvar i = 0; i < ARRAY_ROWS; i++) begin : g_join
     logic fresh;
     assign fresh = LANE_BITS'(i) >= word_first_lane && LANE_BITS'(i) - word_first_lane < word_lanes;
     assign joined_word[i*INPUT_BITS+:INPUT_BITS] =
@@ -398,11 +449,11 @@ module kiln_input_fetch #(
   logic array_fill_ends;
   assign array_write_enable = word_valid && word_whole && !word_depthwise;
   assign array_write_address = word_place[ARRAY_PLACE_BITS-1:0];
-  assign array_write_data = joined_word[ARRAY_ROWS*INPUT_BITS-1:0];
+  assign array_write_data = joined_word;
   assign array_fill_ends = array_write_enable && word_fill_ends;
   assign depthwise_write_enable = word_valid && word_whole && word_depthwise;
   assign depthwise_write_address = word_place[DEPTHWISE_PLACE_BITS-1:0];
-  assign depthwise_write_data = joined_word[ARRAY_COLUMNS*INPUT_BITS-1:0];
+  assign depthwise_write_words = word_first_lane[DEPTHWISE_COUNT_BITS-1:0];
   assign depthwise_filled = depthwise_write_enable && word_fill_ends;
   always_ff @(posedge clock) begin
     if (reset) begin

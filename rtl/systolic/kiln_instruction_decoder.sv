@@ -20,12 +20,14 @@ module kiln_instruction_decoder #(
     parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,
     parameter int unsigned DEPTHWISE_MULTIPLIERS = 9,  // 0: no such unit
     parameter int unsigned DEPTHWISE_BUFFER_WORDS = 1024,
+    parameter int unsigned USER_UNIT = 0,  // 0: no such unit
     parameter int unsigned VECTOR_STAGES = 12,
     // Which stages, bit i for stage i, have the approximate functions, and a divider (of the lanes, and scalar ones likewise).
     parameter logic [VECTOR_STAGES-1:0] VECTOR_FUNCTION_STAGES = {VECTOR_STAGES{1'b1}},  // (not '1, of which Yosys keeps the lowest bit)
     parameter logic [VECTOR_STAGES-1:0] VECTOR_DIVIDE_STAGES = {VECTOR_STAGES{1'b1}},
     parameter int unsigned VECTOR_ROWS_IN_FLIGHT = 8,
     parameter int unsigned BLOCK_SIZE = 0,  // 0: no block scales
+    parameter int unsigned PRECISIONS = 1,  // pairs of operand formats of the array
     parameter longint unsigned MEMORY_BYTES = 64'd1 << 30
 ) (
     input  logic                                    clock,
@@ -75,6 +77,7 @@ module kiln_instruction_decoder #(
   localparam int ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS;
   localparam logic BLOCKS = BLOCK_SIZE != 0;
   localparam logic DEPTHWISE = DEPTHWISE_MULTIPLIERS != 0;
+  localparam logic USER = USER_UNIT != 0;
   localparam logic [1:0] OUTPUT = 2'd3;  // the output's number among the streams
 
   // ---- The word, and its payload as a word of every section: member m of view v is the word's where m stands in word `index` of v.
@@ -284,13 +287,17 @@ module kiln_instruction_decoder #(
       kiln_systolic_pkg::TAG_HEADER: begin
         bad_opcode = header_view.opcode > kiln_systolic_pkg::OPCODE_VECTOR ||
             header_view.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE && !DEPTHWISE ||
+            header_view.user_unit && !(USER && header_view.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE) ||
             !BLOCKS && {header_view.input_blocks, header_view.weight_blocks, header_view.operand_blocks,
                         header_view.output_blocks} != '0;
         bad_count = header_view.opcode != kiln_systolic_pkg::OPCODE_END &&
             (bad(COUNT_BITS'(header_view.passes), header_view.opcode == kiln_systolic_pkg::OPCODE_VECTOR ?
                  kiln_systolic_pkg::MAX_PASSES : 1) ||
              header_view.window && header_view.operands == '0);
-        bad_enumerator = header_view.window && header_view.opcode != kiln_systolic_pkg::OPCODE_VECTOR;
+        // Only the array has other precisions than the first, and they have no block scales.
+        bad_enumerator = header_view.window && header_view.opcode != kiln_systolic_pkg::OPCODE_VECTOR ||
+            32'(header_view.precision) >= PRECISIONS || header_view.precision != '0 &&
+            (header_view.opcode != kiln_systolic_pkg::OPCODE_MATRIX || header_view.input_blocks || header_view.weight_blocks);
       end
       kiln_systolic_pkg::TAG_TILING:
       case (index[1:0])
@@ -355,7 +362,8 @@ module kiln_instruction_decoder #(
       end
       kiln_systolic_pkg::TAG_STREAM: begin
         bad_address = index[3:0] == '0 && outside(stream_view.base);
-        bad_enumerator = index[3:0] == '0 && stream_view.access > kiln_systolic_pkg::ACCESS_STRIDED;
+        bad_enumerator = index[3:0] == '0 && (stream_view.access > kiln_systolic_pkg::ACCESS_STRIDED ||
+            32'(stream_view.element) >= 32'(kiln_systolic_pkg::ELEMENT_INPUT) + 2 * PRECISIONS);
       end
       kiln_systolic_pkg::TAG_WINDOW:
       case (index[2:0])

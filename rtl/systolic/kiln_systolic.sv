@@ -19,6 +19,9 @@ module kiln_systolic #(
     parameter int unsigned WEIGHT_ROWS_PER_CYCLE = 1,
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
+    parameter int unsigned PRECISIONS = 1,  // pairs of operand formats of the array, chosen by instruction: those above and the ones below
+    parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,  // their codes take as many bytes
+    parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter bit PRODUCT_ROUNDED = 1'b0,
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
@@ -42,6 +45,8 @@ module kiln_systolic #(
     parameter int unsigned OPERAND_BUFFER_WORDS = 32,
     parameter int unsigned DEPTHWISE_MULTIPLIERS = 9,  // 0: no such unit
     parameter int unsigned DEPTHWISE_BUFFER_WORDS = 1024,
+    parameter int unsigned USER_UNIT = 0,  // kiln_user_unit's number; 0: none
+    parameter int unsigned DEPTHWISE_WORDS_PER_CYCLE = 1,
     parameter int unsigned INPUT_PORT_BYTES = 16,
     parameter int unsigned WEIGHT_PORT_BYTES = 16,
     parameter int unsigned OPERAND_PORT_BYTES = 16,
@@ -194,8 +199,8 @@ module kiln_systolic #(
   localparam int unsigned COUNT_BITS = kiln_systolic_pkg::COUNT_BITS;
   localparam int unsigned OUTSTANDING = MEMORY_LATENCY + 4;
   localparam int unsigned SLOTS = COMMAND_QUEUE_DEPTH + 8;  // programs in the vector unit's stage memories
-  localparam int INPUT_BITS = kiln_format_pkg::bits(INPUT_FORMAT);
-  localparam int WEIGHT_BITS = kiln_format_pkg::bits(WEIGHT_FORMAT);
+  localparam int INPUT_BITS = kiln_format_pkg::most_bits(INPUT_FORMAT, OTHER_INPUT_FORMATS, PRECISIONS);
+  localparam int WEIGHT_BITS = kiln_format_pkg::most_bits(WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, PRECISIONS);
   localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT);
   localparam int ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT);
   localparam int SCALE_BITS = kiln_format_pkg::bits(SCALE_FORMAT);
@@ -240,6 +245,7 @@ module kiln_systolic #(
 
   kiln_command_processor #(
       .BLOCK_SIZE                 (BLOCK_SIZE),
+      .PRECISIONS                 (PRECISIONS),
       .ARRAY_ROWS                 (ARRAY_ROWS),
       .ARRAY_COLUMNS              (ARRAY_COLUMNS),
       .INPUT_BUFFER_WORDS         (INPUT_BUFFER_WORDS),
@@ -247,6 +253,7 @@ module kiln_systolic #(
       .ACCUMULATION_BUFFER_WORDS  (ACCUMULATION_BUFFER_WORDS),
       .DEPTHWISE_MULTIPLIERS      (DEPTHWISE_MULTIPLIERS),
       .DEPTHWISE_BUFFER_WORDS     (DEPTHWISE_BUFFER_WORDS),
+      .USER_UNIT                  (USER_UNIT),
       .VECTOR_STAGES              (VECTOR_STAGES),
       .VECTOR_FUNCTION_STAGES     (VECTOR_FUNCTION_STAGES),
       .VECTOR_DIVIDE_STAGES       (VECTOR_DIVIDE_STAGES),
@@ -324,10 +331,13 @@ module kiln_systolic #(
   );
 
   // ---- Input fetch
-  localparam int unsigned INPUT_BYTES = LONGEST * INPUT_CODE_BYTES;
+  localparam int unsigned DEPTHWISE_LANES = DEPTHWISE_WORDS_PER_CYCLE * ARRAY_COLUMNS;
+  localparam int unsigned DEPTHWISE_COUNT_BITS = DEPTHWISE_WORDS_PER_CYCLE > 1 ? $clog2(DEPTHWISE_WORDS_PER_CYCLE) : 1;
+  localparam int unsigned INPUT_LANES = ARRAY_ROWS > DEPTHWISE_LANES ? ARRAY_ROWS : DEPTHWISE_LANES;  // of a request
+  localparam int unsigned INPUT_BYTES = INPUT_LANES * INPUT_CODE_BYTES;
   localparam int unsigned INPUT_BYTES_BITS = $clog2(INPUT_BYTES + 1);
   localparam int unsigned INPUT_WORDS = INPUT_BUFFER_WORDS > DEPTHWISE_BUFFER_WORDS ? INPUT_BUFFER_WORDS : DEPTHWISE_BUFFER_WORDS;
-  localparam int unsigned INPUT_TAG_BITS = (BLOCK_SIZE > 0 ? 4 : 3) + (INPUT_WORDS > 1 ? $clog2(INPUT_WORDS) : 1) + 2 * LANE_BITS + INPUT_BITS;
+  localparam int unsigned INPUT_TAG_BITS = (BLOCK_SIZE > 0 ? 4 : 3) + (INPUT_WORDS > 1 ? $clog2(INPUT_WORDS) : 1) + 2 * $clog2(INPUT_LANES + 1) + INPUT_BITS;
   logic input_request_valid, input_request_ready, input_word_valid, input_idle, input_fault, input_range_fault;
   logic [ADDRESS_BITS-1:0] input_request_address;
   logic [INPUT_BYTES_BITS-1:0] input_request_bytes;
@@ -338,18 +348,20 @@ module kiln_systolic #(
   logic [ARRAY_ROWS*INPUT_BITS-1:0] input_write_data;
   logic depthwise_input_write_enable, depthwise_input_write_bank, depthwise_input_filled, depthwise_input_released;
   logic [DEPTHWISE_PLACE_BITS-1:0] depthwise_input_write_address;
-  logic [ARRAY_COLUMNS*INPUT_BITS-1:0] depthwise_input_write_data;
+  logic [DEPTHWISE_COUNT_BITS-1:0] depthwise_input_write_words;
+  logic [DEPTHWISE_LANES*INPUT_BITS-1:0] depthwise_input_write_data;
   logic input_busy, input_stalled_previous, input_stalled_bank;
   logic [INPUT_BYTES_BITS-1:0] input_bytes_read;
 
   kiln_input_fetch #(
-      .ARRAY_ROWS            (ARRAY_ROWS),
-      .ARRAY_COLUMNS         (ARRAY_COLUMNS),
-      .INPUT_BITS            (INPUT_BITS),
-      .INPUT_BUFFER_WORDS    (INPUT_BUFFER_WORDS),
-      .DEPTHWISE_BUFFER_WORDS(DEPTHWISE_BUFFER_WORDS),
-      .BLOCK_SIZE            (BLOCK_SIZE),
-      .SCALE_BITS            (SCALE_BITS)
+      .ARRAY_ROWS               (ARRAY_ROWS),
+      .ARRAY_COLUMNS            (ARRAY_COLUMNS),
+      .INPUT_BITS               (INPUT_BITS),
+      .INPUT_BUFFER_WORDS       (INPUT_BUFFER_WORDS),
+      .DEPTHWISE_BUFFER_WORDS   (DEPTHWISE_BUFFER_WORDS),
+      .DEPTHWISE_WORDS_PER_CYCLE(DEPTHWISE_WORDS_PER_CYCLE),
+      .BLOCK_SIZE               (BLOCK_SIZE),
+      .SCALE_BITS               (SCALE_BITS)
   ) input_fetch (
       .clock                  (clock),
       .reset                  (unit_reset),
@@ -374,6 +386,7 @@ module kiln_systolic #(
       .depthwise_write_enable (depthwise_input_write_enable),
       .depthwise_write_bank   (depthwise_input_write_bank),
       .depthwise_write_address(depthwise_input_write_address),
+      .depthwise_write_words  (depthwise_input_write_words),
       .depthwise_write_data   (depthwise_input_write_data),
       .depthwise_filled       (depthwise_input_filled),
       .depthwise_released     (depthwise_input_released),
@@ -564,6 +577,9 @@ module kiln_systolic #(
       .WEIGHT_ROWS_PER_CYCLE    (WEIGHT_ROWS_PER_CYCLE),
       .INPUT_FORMAT             (INPUT_FORMAT),
       .WEIGHT_FORMAT            (WEIGHT_FORMAT),
+      .PRECISIONS               (PRECISIONS),
+      .OTHER_INPUT_FORMATS      (OTHER_INPUT_FORMATS),
+      .OTHER_WEIGHT_FORMATS     (OTHER_WEIGHT_FORMATS),
       .PSUM_FORMAT              (PSUM_FORMAT),
       .ACCUMULATION_FORMAT      (ACCUMULATION_FORMAT),
       .PRODUCT_ROUNDED          (PRODUCT_ROUNDED),
@@ -583,17 +599,31 @@ module kiln_systolic #(
   );
 
   if (DEPTHWISE_MULTIPLIERS > 0) begin : g_depthwise
+    // It has the first precision's formats; its codes may have fewer bits than those of others.
+    localparam int OWN_INPUT_BITS = kiln_format_pkg::bits(INPUT_FORMAT);
+    localparam int OWN_WEIGHT_BITS = kiln_format_pkg::bits(WEIGHT_FORMAT);
+    logic [DEPTHWISE_LANES*OWN_INPUT_BITS-1:0] own_inputs;
+    logic [ARRAY_COLUMNS*OWN_WEIGHT_BITS-1:0] own_weights;
+    for (genvar lane = 0; lane < DEPTHWISE_LANES; lane++) begin : g_input
+      assign own_inputs[lane*OWN_INPUT_BITS+:OWN_INPUT_BITS] = depthwise_input_write_data[lane*INPUT_BITS+:OWN_INPUT_BITS];
+    end
+    for (genvar lane = 0; lane < ARRAY_COLUMNS; lane++) begin : g_weight
+      assign own_weights[lane*OWN_WEIGHT_BITS+:OWN_WEIGHT_BITS] = depthwise_weight_write_data[lane*WEIGHT_BITS+:OWN_WEIGHT_BITS];
+    end
+    wire unused_others = &{1'b0, depthwise_input_write_data, depthwise_weight_write_data};
     kiln_depthwise_cluster #(
         .ARRAY_COLUMNS            (ARRAY_COLUMNS),
         .DEPTHWISE_MULTIPLIERS    (DEPTHWISE_MULTIPLIERS),
         .DEPTHWISE_BUFFER_WORDS   (DEPTHWISE_BUFFER_WORDS),
+        .DEPTHWISE_WORDS_PER_CYCLE(DEPTHWISE_WORDS_PER_CYCLE),
         .WEIGHT_BUFFER_WORDS      (WEIGHT_BUFFER_WORDS),
         .ACCUMULATION_BUFFER_WORDS(ACCUMULATION_BUFFER_WORDS),
         .ACCUMULATION_BUFFER_BANKS(ACCUMULATION_BUFFER_BANKS),
         .INPUT_FORMAT             (INPUT_FORMAT),
         .WEIGHT_FORMAT            (WEIGHT_FORMAT),
         .PSUM_FORMAT              (PSUM_FORMAT),
-        .PRODUCT_ROUNDED          (PRODUCT_ROUNDED)
+        .PRODUCT_ROUNDED          (PRODUCT_ROUNDED),
+        .USER_UNIT                (USER_UNIT)
     ) depthwise (
         .clock                (clock),
         .reset                (unit_reset),
@@ -603,13 +633,14 @@ module kiln_systolic #(
         .input_write_enable   (depthwise_input_write_enable),
         .input_write_bank     (depthwise_input_write_bank),
         .input_write_address  (depthwise_input_write_address),
-        .input_write_data     (depthwise_input_write_data),
+        .input_write_words    (depthwise_input_write_words),
+        .input_write_data     (own_inputs),
         .input_filled         (depthwise_input_filled),
         .input_released       (depthwise_input_released),
         .weight_write_enable  (depthwise_weight_write_enable),
         .weight_write_bank    (depthwise_weight_write_bank),
         .weight_write_first   (depthwise_weight_write_first),
-        .weight_write_data    (depthwise_weight_write_data),
+        .weight_write_data    (own_weights),
         .weights_filled       (depthwise_weights_filled),
         .weights_released     (depthwise_weights_released),
         .accumulate_valid     (depthwise_valid),
@@ -644,6 +675,7 @@ module kiln_systolic #(
       depthwise_input_write_bank,
       depthwise_input_filled,
       depthwise_input_write_address,
+      depthwise_input_write_words,
       depthwise_input_write_data,
       depthwise_weight_write_enable,
       depthwise_weight_write_bank,
@@ -827,6 +859,9 @@ module kiln_systolic #(
       .SLOTS                    (SLOTS),
       .INPUT_FORMAT             (INPUT_FORMAT),
       .WEIGHT_FORMAT            (WEIGHT_FORMAT),
+      .PRECISIONS               (PRECISIONS),
+      .OTHER_INPUT_FORMATS      (OTHER_INPUT_FORMATS),
+      .OTHER_WEIGHT_FORMATS     (OTHER_WEIGHT_FORMATS),
       .ACCUMULATION_FORMAT      (ACCUMULATION_FORMAT),
       .VECTOR_FORMAT            (VECTOR_FORMAT),
       .VECTOR_SPLINES           (VECTOR_SPLINES),

@@ -5,6 +5,7 @@
 //              so that a load begins at T = t - step - are in the shadow register of row r, column c from T + r + c + 1 on
 //   swap       with the first word of a pass: the pass uses the weights whose load began no later than ROWS /
 //              WEIGHT_ROWS_PER_CYCLE cycles before it; the next load may begin with the pass
+//   precision  the pair of formats of every pixel of a pass, with its word; weights of another one may be on their way meanwhile
 // The two diagonals have the same slope, which is why a load may run right behind the pass that frees the shadow registers.
 module kiln_systolic_array #(
     parameter int unsigned ARRAY_ROWS = 4,
@@ -12,11 +13,15 @@ module kiln_systolic_array #(
     parameter int unsigned WEIGHT_ROWS_PER_CYCLE = 1,  // divides ARRAY_ROWS
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
+    parameter int unsigned PRECISIONS = 1,  // kiln_processing_element
+    parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,
+    parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter bit PRODUCT_ROUNDED = 1'b0,
-    localparam int INPUT_BITS = kiln_format_pkg::bits(INPUT_FORMAT),  // derived, do not set
-    localparam int WEIGHT_BITS = kiln_format_pkg::bits(WEIGHT_FORMAT),
+    localparam int INPUT_BITS = kiln_format_pkg::most_bits(INPUT_FORMAT, OTHER_INPUT_FORMATS, PRECISIONS),  // derived, do not set
+    localparam int WEIGHT_BITS = kiln_format_pkg::most_bits(WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, PRECISIONS),
     localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT),
+    localparam int PRECISION_BITS = PRECISIONS > 1 ? $clog2(PRECISIONS) : 1,
     localparam int unsigned STEPS = ARRAY_ROWS / WEIGHT_ROWS_PER_CYCLE,
     localparam int unsigned STEP_BITS = STEPS > 1 ? $clog2(STEPS) : 1
 ) (
@@ -26,6 +31,7 @@ module kiln_systolic_array #(
     input  logic                                                       active,
     input  logic                                                       swap,
     input  logic [                                     ARRAY_ROWS-1:0] multiply,  // rows that count
+    input  logic [                                 PRECISION_BITS-1:0] precision,
     input  logic [                          ARRAY_ROWS*INPUT_BITS-1:0] word,
     // A step of a weight tile: row step * WEIGHT_ROWS_PER_CYCLE + j, column c in lane j * ARRAY_COLUMNS + c.
     input  logic                                                       load,
@@ -86,6 +92,10 @@ module kiln_systolic_array #(
     end
   end
 
+  if (PRECISIONS == 1) begin : g_one_precision
+    wire unused_precision = &{1'b0, precision};
+  end
+
   for (genvar r = 0; r < ARRAY_ROWS; r++) begin : g_row
     // What enters row r is r cycles late, and one cycle later in every column.
     logic [INPUT_BITS-1:0] activation;
@@ -118,6 +128,28 @@ module kiln_systolic_array #(
     );
     assign edge_load = g_bus[r%WEIGHT_ROWS_PER_CYCLE].g_step[r/WEIGHT_ROWS_PER_CYCLE].present &&
         g_bus[r%WEIGHT_ROWS_PER_CYCLE].g_step[r/WEIGHT_ROWS_PER_CYCLE].step == STEP_BITS'(r / WEIGHT_ROWS_PER_CYCLE);
+    // The pixels' precisions, column c's at c.
+    logic [ARRAY_COLUMNS*PRECISION_BITS-1:0] precisions;
+    if (PRECISIONS == 1) begin : g_one_precision
+      assign precisions = '0;
+    end else begin : g_precisions
+      logic [PRECISION_BITS-1:0] edge_precision;
+      kiln_delay #(
+          .WIDTH (PRECISION_BITS),
+          .CYCLES(r)
+      ) skew_precision (
+          .clock,
+          .in (precision),
+          .out(edge_precision)
+      );
+      if (ARRAY_COLUMNS == 1) begin : g_edge
+        assign precisions = edge_precision;
+      end else begin : g_line
+        logic [(ARRAY_COLUMNS-1)*PRECISION_BITS-1:0] line;
+        assign precisions = {line, edge_precision};
+        always_ff @(posedge clock) line <= precisions[(ARRAY_COLUMNS-1)*PRECISION_BITS-1:0];
+      end
+    end
     if (ARRAY_COLUMNS == 1) begin : g_one_column
       assign {actives, swaps, multiplies, loads} = {edge_active, edge_swap, edge_multiply, edge_load};
     end else begin : g_columns
@@ -151,12 +183,16 @@ module kiln_systolic_array #(
           .INPUT_FORMAT(INPUT_FORMAT),
           .WEIGHT_FORMAT(WEIGHT_FORMAT),
           .PSUM_FORMAT(PSUM_FORMAT),
-          .PRODUCT_ROUNDED(PRODUCT_ROUNDED)
+          .PRODUCT_ROUNDED(PRODUCT_ROUNDED),
+          .PRECISIONS(PRECISIONS),
+          .OTHER_INPUT_FORMATS(OTHER_INPUT_FORMATS),
+          .OTHER_WEIGHT_FORMATS(OTHER_WEIGHT_FORMATS)
       ) element (
           .clock,
           .active        (actives[c]),
           .swap          (swaps[c]),
           .multiply      (multiplies[c]),
+          .precision     (precisions[c*PRECISION_BITS+:PRECISION_BITS]),
           .load          (loads[c]),
           .activation_in (left),
           .activation_out(right),

@@ -44,8 +44,10 @@
 //
 // What is in a bank where (the same for every pixel tile, also for the smaller ones at the edges):
 //   input bank         place (py, px) of group g of a fill: word g * group_pitch + py * row_pitch + px
+//   depthwise bank     place (py, px) of column tile t of a fill: word py * row_pitch + px * groups_per_bank + t
 //   accumulation bank  pixel (y, x) of column tile c of a block: word c * tile_pixels + y * tile_width + x
-// A place that holds tap (ky, kx) of pixel (y, x) is found at
+// A place that holds tap (ky, kx) of pixel (y, x) is found (the pitches and steps of depthwise instructions count
+// the words of all column tiles) at
 //   y * output_row_step + x * output_column_step + ky * tap_row_step + kx * tap_column_step.
 package kiln_systolic_pkg;
 
@@ -89,15 +91,17 @@ package kiln_systolic_pkg;
     OPCODE_VECTOR = 8'd3
   } opcode_t;
 
-  typedef enum logic [2:0] {
-    ELEMENT_INT8 = 3'd0,
-    ELEMENT_UINT8 = 3'd1,
-    ELEMENT_INT16 = 3'd2,
-    ELEMENT_INT32 = 3'd3,
-    ELEMENT_FLOAT32 = 3'd4,
-    ELEMENT_VECTOR = 3'd5,
-    ELEMENT_INPUT = 3'd6,
-    ELEMENT_WEIGHT = 3'd7
+  // Codes of the array's other precisions follow those of the first: of precision p ELEMENT_INPUT + 2 p, ELEMENT_WEIGHT +
+  // 2 p. Bit 0 tells weights from inputs.
+  typedef enum logic [3:0] {
+    ELEMENT_INT8 = 4'd0,
+    ELEMENT_UINT8 = 4'd1,
+    ELEMENT_INT16 = 4'd2,
+    ELEMENT_INT32 = 4'd3,
+    ELEMENT_FLOAT32 = 4'd4,
+    ELEMENT_VECTOR = 4'd5,
+    ELEMENT_INPUT = 4'd6,
+    ELEMENT_WEIGHT = 4'd7
   } element_t;
 
   // How the elements of a word follow each other; derived from element_stride.
@@ -196,7 +200,7 @@ package kiln_systolic_pkg;
   localparam int HEADER_WORDS = 1;
   typedef struct packed {
     opcode_t opcode;
-    logic after_previous;
+    logic [7:0] wait_distance;  // 0: waits for none
     logic window;
     logic input_blocks;          // block scales of the array's input,
     logic weight_blocks;         // of its weights,
@@ -206,7 +210,9 @@ package kiln_systolic_pkg;
     logic [2:0] passes;          // 1 to 4
     logic [15:0] length;         // words of the instruction, this one included
     logic [31:0] kernel;         // for traces
-    logic [42:0] reserved0;
+    logic user_unit;             // depthwise instructions: on the user unit
+    logic [1:0] precision;       // matrix: which pair of operand formats; else 0
+    logic [32:0] reserved0;
   } header_t;
 
   // The order of work (walk.h, VisitsOf): for batch; for tile, for block (input outer) or for block, for tile (weight
@@ -232,7 +238,7 @@ package kiln_systolic_pkg;
     logic [23:0] last_tile_width;   // derived
     logic [15:0] reserved1;
     // word 2
-    logic [23:0] columns_per_block;   // as groups_per_bank and weight_tiles_per_bank 1 in depthwise instructions
+    logic [23:0] columns_per_block;   // as weight_tiles_per_bank 1 in depthwise instructions
     logic [23:0] last_block_columns;  // derived; that of the only block may be less than columns_per_block, too
     logic [15:0] last_tile_columns;   // derived: channels of the last column tile, 1 to C
     logic [23:0] tile_pixels;         // derived: tile_height * tile_width
@@ -245,9 +251,9 @@ package kiln_systolic_pkg;
   localparam int REDUCTION_WORDS = 2;
   typedef struct packed {
     // word 0
-    logic [23:0] groups_per_bank;
+    logic [23:0] groups_per_bank;   // depthwise: column tiles of a fill
     logic [23:0] groups;            // derived
-    logic [23:0] fills;             // derived
+    logic [23:0] fills;             // derived: of a block; depthwise: of a pixel tile
     logic [23:0] last_fill_groups;  // derived
     logic [15:0] last_group_rows;   // derived: codes that count in the last group, 1 to R
     // word 1
@@ -258,7 +264,8 @@ package kiln_systolic_pkg;
     logic [15:0] reserved1;
   } reduction_t;
 
-  // Words of a group in an input bank or a depthwise bank (top of this file). With tap packing a place is a pixel.
+  // Words of a group in an input bank or a depthwise bank (top of this file). With tap packing a place is a pixel; in
+  // depthwise instructions whose rows are `joined` places_x and last_places_x count words.
   // For input fetch, array, depthwise.
   localparam int REGION_WORDS = 3;
   typedef struct packed {
@@ -295,7 +302,7 @@ package kiln_systolic_pkg;
   //   next tap                       dilation_y tap_row_stride     dilation_x tap_column_stride
   //   next place, not compact        1        row_stride           1        column_stride
   //   next place, compact            next tap, kernel_y of them, then next pixel
-  //   next group, channel packing    R codes (depthwise: next column tile, C codes)
+  //   next group, channel packing    R codes (depthwise: next fill, groups_per_bank * C codes)
   //
   // With tap packing entry (ky, kx, c) of pixel (y, x) lies c codes behind tap (ky, kx). Where `joined`, entries of one
   // ky follow each other in memory, and a row of the image is the row_bytes bytes from base + iy * row_stride on,
@@ -338,7 +345,8 @@ package kiln_systolic_pkg;
     logic [23:0] stride_x;
     logic [23:0] dilation_y;
     logic [23:0] dilation_x;
-    logic joined;  // derived: dilation_x is 1 and column_stride the bytes of all channels
+    logic joined;  // derived: dilation_x is 1 and column_stride the bytes of all channels; depthwise: a row of a region
+                   // is one run of words (walk.h, joined_rows)
     logic [14:0] reserved7;
   } input_t;
 
@@ -449,7 +457,7 @@ package kiln_systolic_pkg;
     logic signed [39:0] element_stride;
     element_t element;
     access_t access;  // derived
-    logic [26:0] reserved0;
+    logic [25:0] reserved0;
     // word 1
     logic signed [39:0] outer_stride0;
     logic signed [39:0] outer_stride1;
@@ -566,7 +574,8 @@ package kiln_systolic_pkg;
   // -------------------------------------------------------------------------------------------------------------------
   // Commands: what the command processor puts into the queue of a unit, one an instruction. Block scales come beside
   // them on a port of their own, which design points without BLOCK_SIZE do not have. `number` counts the instructions
-  // of a program from 0 on, modulo 2^16; a command whose header says after_previous waits until as many are finished.
+  // of a program from 0 on, modulo 2^16; a command with wait_distance d above 0 waits until
+  // number + 1 - d are finished, so that fewer than d before it are not.
 
   typedef struct packed {
     logic [INDEX_BITS-1:0] number;

@@ -232,7 +232,8 @@ module kiln_weight_fetch #(
   logic [1:0] array_free, depthwise_free;  // banks
   logic in_fill, array_takes, depthwise_takes, earlier_finished, bank_there;
   logic asked, port_done;  // the port may still be busy with a request of this unit
-  assign earlier_finished = !(command.header.after_previous && strided) || finished == command.number;
+  assign earlier_finished = !strided || command.header.wait_distance == '0 ||
+      kiln_systolic_pkg::INDEX_BITS'(command.number - finished) < kiln_systolic_pkg::INDEX_BITS'(command.header.wait_distance);
   assign bank_there = in_fill || (depthwise ? depthwise_free : array_free) != '0;
   // A tile waits for the scales of the one before, and its first request goes out beside its first scale's.
   logic may_request, scales_busy, tile_begins;

@@ -41,6 +41,8 @@ struct Option {
 struct SimulateOptions {
   std::string memory, result, wave;
   uint64_t seed = 1, limit = uint64_t{1} << 40;
+  uint64_t wave_from = 0, wave_to = ~uint64_t{0};  // cycles of the program
+  bool wave_whole = true;                          // and what is before the program
   AxiTiming timing;
 
   // False: an option that not all simulations have.
@@ -51,6 +53,12 @@ struct SimulateOptions {
       result = option.value;
     } else if (option.name == "--wave") {
       wave = option.value;
+    } else if (option.name == "--wave-from") {
+      option.Take(wave_from);
+      wave_whole = false;
+    } else if (option.name == "--wave-to") {
+      option.Take(wave_to);
+      wave_whole = false;
     } else if (option.name == "--seed") {
       option.Take(seed);
     } else if (option.name == "--limit") {

@@ -40,8 +40,7 @@ using kiln::testbench::WriteBytes;
 namespace registers = kiln::testbench::systolic;
 
 struct Arguments : SimulateOptions {
-  uint64_t size = 0, program = 0, wave_from = 0, wave_to = ~uint64_t{0};
-  bool wave_whole = true;  // and what is before the program
+  uint64_t size = 0, program = 0;
 };
 
 const char* const kHelp =
@@ -77,10 +76,6 @@ Arguments Parse(int count, char** values) {
       option.Take(a.size);
     else if (name == "--program")
       option.Take(a.program);
-    else if (name == "--wave-from")
-      option.Take(a.wave_from), a.wave_whole = false;
-    else if (name == "--wave-to")
-      option.Take(a.wave_to), a.wave_whole = false;
     else
       Fail(name + " is no option; see --help");
   }

@@ -5,6 +5,7 @@
 
 #include <verilated.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -78,6 +79,8 @@ class VtaBench {
   // false for those.
   bool Launch(uint64_t address, uint64_t count, uint64_t limit) {
     ran_ = 0;
+    ++launches_;
+    for (std::vector<uint64_t>& cycles : starts_) cycles.clear();
     WriteRegister(vta::kInstructions, static_cast<uint32_t>(count));
     WriteRegister(vta::kProgramAddress, static_cast<uint32_t>(address));
     WriteRegister(vta::kControl, vta::kControlLaunch);
@@ -94,6 +97,11 @@ class VtaBench {
   uint32_t cycles() { return ReadRegister(vta::kCycles); }
   uint32_t fault() { return ReadRegister(vta::kFault); }
   uint32_t fault_instruction() { return ReadRegister(vta::kFaultInstruction); }
+  // In which of these cycles each stage (load, compute, store) has started its instructions.
+  const std::array<std::vector<uint64_t>, 3>& starts() const { return starts_; }
+  // Launches so far, that under way included; whether the machine runs.
+  uint64_t launches() const { return launches_; }
+  bool running() const { return top_.running != 0; }
   std::vector<uint32_t> counters() {
     std::vector<uint32_t> values;
     for (unsigned i = 0; i < vta::kCounterCount; ++i) values.push_back(ReadRegister(vta::kCounters + 4 * i));
@@ -117,6 +125,9 @@ class VtaBench {
   void Edge() {
     KILN_AXI_SAMPLE_READ(top_, memory, reads_);
     KILN_AXI_SAMPLE_WRITE(top_, memory, writes_);
+    for (size_t stage = 0; stage < starts_.size(); ++stage) {
+      if ((top_.starts >> stage & 1) != 0) starts_[stage].push_back(ran_);
+    }
     ran_ += top_.running ? 1 : 0;
     Clock();
   }
@@ -132,7 +143,8 @@ class VtaBench {
   AxiMemory memory_;
   AxiReadPort reads_;
   AxiWritePort writes_;
-  uint64_t time_ = 0, ran_ = 0;
+  uint64_t time_ = 0, ran_ = 0, launches_ = 0;
+  std::array<std::vector<uint64_t>, 3> starts_;
 };
 
 }  // namespace kiln::testbench

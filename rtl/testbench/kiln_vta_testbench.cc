@@ -14,8 +14,11 @@
 //
 //   request   address, instructions, most cycles, ranges of memory R; R times begin, end; the bytes of the ranges.
 //             What no range holds is not there.
-//   answer    ended (1), cycles, fault, instruction, writes; kCounterCount counters; the bytes of the ranges.
+//   answer    ended (1), cycles, fault, instruction, writes; kCounterCount counters; how many instructions each of the
+//             stages load, compute, store has started, and then in which cycles; the bytes of the ranges.
 //             ended is 0 where the launch was given up: the machine is in its midst then, and of no more use.
+//
+// --wave with a window records cycles of one launch (--wave-launch); the file is whole when that launch is answered.
 //
 // The exit code is 0 when all launches ended without a fault, 1 with one, 2 for bad arguments or files, 3 when a launch
 // did not end in time.
@@ -26,6 +29,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -51,7 +55,7 @@ namespace vta = kiln::testbench::vta;
 
 struct Arguments : SimulateOptions {
   std::vector<std::pair<uint64_t, uint64_t>> launches;  // address, instructions
-  uint64_t base = 0;
+  uint64_t base = 0, wave_launch = 0;
   bool serve = false;
 };
 
@@ -68,7 +72,9 @@ const char* const kHelp =
     "  --stalls P         each channel stalls with this probability\n"
     "  --seed N           of the stalls\n"
     "  --limit CYCLES     of a launch, which is given up then\n"
-    "  --wave FILE.fst    waveform (a simulation built with TRACE=1)\n"
+    "  --wave FILE.fst    waveform (a simulation built with TRACE=1); by default of everything\n"
+    "  --wave-from CYCLE  of a launch, and --wave-to CYCLE: only these cycles\n"
+    "  --wave-launch I    which launch that is, from 0; default 0\n"
     "Example: simulate --memory memory.bin --base 4096 --launch 4096:17 --result after.bin\n";
 
 Arguments Parse(int count, char** values) {
@@ -91,6 +97,8 @@ Arguments Parse(int count, char** values) {
     const uint64_t address = std::strtoull(option.value.c_str(), &end, 0);
     if (name == "--base") {
       option.Take(a.base);
+    } else if (name == "--wave-launch") {
+      option.Take(a.wave_launch);
     } else if (name == "--launch" && end != option.value.c_str() && *end == ':') {
       a.launches.emplace_back(address, std::strtoull(end + 1, nullptr, 0));
     } else {
@@ -155,7 +163,8 @@ class Connection {
   int answers_;
 };
 
-int Serve(Bench& bench) {
+// `launched`: a launch has ended.
+int Serve(Bench& bench, const std::function<void()>& launched) {
   Connection connection;
   for (uint64_t request[4]; connection.Receive(request, sizeof request);) {
     const auto [address, instructions, limit, count] = request;
@@ -175,6 +184,7 @@ int Serve(Bench& bench) {
     // Beats are whole: the last one may reach beyond the last range.
     memory.resize((memory.size() + 127) / 128 * 128);
     const bool ended = bench.Launch(address, instructions, limit);
+    launched();
     std::vector<uint64_t> answer(5 + vta::kCounterCount);
     answer[0] = ended ? 1 : 0;
     if (ended) {
@@ -185,37 +195,66 @@ int Serve(Bench& bench) {
       const std::vector<uint32_t> counters = bench.counters();
       std::copy(counters.begin(), counters.end(), answer.begin() + 5);
     }
+    for (const std::vector<uint64_t>& cycles : bench.starts()) answer.push_back(cycles.size());
+    for (const std::vector<uint64_t>& cycles : bench.starts()) {
+      answer.insert(answer.end(), cycles.begin(), cycles.end());
+    }
     connection.Answer(answer.data(), answer.size() * sizeof answer[0]);
     for (const auto& [begin, end] : ranges) connection.Answer(memory.data() + begin, end - begin);
   }
   return 0;
 }
 
+#ifdef KILN_TRACE
+// The signals of the cycles that are asked for.
+class Wave {
+ public:
+  Wave(const Arguments& arguments, Vkiln_accelerator* top) : arguments_(arguments) {
+    top->trace(&file_, 99);
+    file_.open(arguments.wave.c_str());
+  }
+  ~Wave() { file_.close(); }
+
+  // `bench` is null while there is none.
+  void Dump(const Bench* bench, uint64_t time, int half) {
+    const bool inside = bench != nullptr && bench->running() && bench->launches() == arguments_.wave_launch + 1 &&
+                        bench->ran() >= arguments_.wave_from && bench->ran() <= arguments_.wave_to;
+    if (arguments_.wave_whole || inside) file_.dump(2 * time + static_cast<uint64_t>(half));
+  }
+  void LaunchHasEnded(const Bench& bench) {
+    if (!arguments_.wave_whole && bench.launches() == arguments_.wave_launch + 1) file_.close();
+  }
+
+ private:
+  const Arguments& arguments_;
+  VerilatedFstC file_;
+};
+#endif
+
 }  // namespace
 
 int main(int count, char** values) {
   const Arguments arguments = Parse(count, values);
   VerilatedContext context;
+  Bench::Dump dump;
+  std::unique_ptr<Bench> bench;
+  std::function<void()> launched = [] {};
 #ifdef KILN_TRACE
   context.traceEverOn(true);
 #endif
   const auto top = std::make_unique<Vkiln_accelerator>(&context);
-  Bench::Dump dump;
 #ifdef KILN_TRACE
-  VerilatedFstC wave;
+  std::unique_ptr<Wave> wave;
   if (!arguments.wave.empty()) {
-    top->trace(&wave, 99);
-    wave.open(arguments.wave.c_str());
-    dump = [&](uint64_t cycle, int half) { wave.dump(2 * cycle + static_cast<uint64_t>(half)); };
+    wave = std::make_unique<Wave>(arguments, top.get());
+    dump = [&](uint64_t time, int half) { wave->Dump(bench.get(), time, half); };
+    launched = [&] { wave->LaunchHasEnded(*bench); };
   }
 #else
   if (!arguments.wave.empty()) Fail("--wave needs a simulation built with TRACE=1");
 #endif
-  Bench bench(top.get(), kiln_design::kPortBytes, 0, arguments.timing, arguments.seed, dump);
-  const int code = arguments.serve ? Serve(bench) : RunImage(arguments, bench);
+  bench = std::make_unique<Bench>(top.get(), kiln_design::kPortBytes, 0, arguments.timing, arguments.seed, dump);
+  const int code = arguments.serve ? Serve(*bench, launched) : RunImage(arguments, *bench);
   top->final();
-#ifdef KILN_TRACE
-  if (!arguments.wave.empty()) wave.close();
-#endif
   return code;
 }

@@ -5,6 +5,7 @@
 //   control      AXI4-Lite: kiln_vta_registers
 //   irq          level: a launch has ended, until software writes CONTROL
 //   running      for testbenches: from a launch's first cycle to its last
+//   starts       likewise: stages (load, compute, store) that start an instruction in this cycle
 // Buffers are zero at power-up; a reset leaves them as they are.
 module kiln_vta #(
     parameter int unsigned INPUT_BITS = 8,  // of outputs, too
@@ -47,6 +48,7 @@ module kiln_vta #(
     output logic [                  1:0] control_rresp,
     output logic                         irq,
     output logic                         running,
+    output logic [                  2:0] starts,
     // AXI4 master
     output logic                         memory_arvalid,
     input  logic                         memory_arready,
@@ -199,6 +201,7 @@ module kiln_vta #(
 
   // ---- Fetch, and the queues of the stages.
   logic [2:0] hand_valid, hand_ready, queue_valid, queue_ready;  // by stage
+  assign starts = running ? queue_ready : '0;
   logic [INSTRUCTION_BITS-1:0] hand_instruction, load_instruction, compute_instruction, store_instruction;
   logic [NUMBER_BITS-1:0] hand_number, load_number, compute_number, store_number;
   logic [ACCUMULATOR_BANKS-1:0] hand_banks, compute_banks;
@@ -234,7 +237,7 @@ module kiln_vta #(
 
   localparam int unsigned QUEUE_COUNT_BITS = $clog2(INSTRUCTION_QUEUE_DEPTH + 1);
   logic [QUEUE_COUNT_BITS-1:0] unused_load_count, unused_compute_count, unused_store_count;
-  kiln_fifo #(
+  kiln_deep_fifo #(
       .WIDTH(NUMBER_BITS + INSTRUCTION_BITS),
       .DEPTH(INSTRUCTION_QUEUE_DEPTH)
   ) load_queue (
@@ -248,7 +251,7 @@ module kiln_vta #(
       .out_data ({load_number, load_instruction}),
       .count    (unused_load_count)
   );
-  kiln_fifo #(
+  kiln_deep_fifo #(
       .WIDTH(ACCUMULATOR_BANKS + NUMBER_BITS + INSTRUCTION_BITS),
       .DEPTH(INSTRUCTION_QUEUE_DEPTH)
   ) compute_queue (
@@ -262,7 +265,7 @@ module kiln_vta #(
       .out_data ({compute_banks, compute_number, compute_instruction}),
       .count    (unused_compute_count)
   );
-  kiln_fifo #(
+  kiln_deep_fifo #(
       .WIDTH(NUMBER_BITS + INSTRUCTION_BITS),
       .DEPTH(INSTRUCTION_QUEUE_DEPTH)
   ) store_queue (

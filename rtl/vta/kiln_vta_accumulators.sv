@@ -1,6 +1,6 @@
 // Accumulators and, beside them, the output buffer: banks that different units work on at the same time.
 //
-//   reads    an index in one cycle, its element in the next, until the cycle after the same reader's next one
+//   reads    an index in one cycle, its element in the next; the store stage's stands until the cycle after its next read
 //   writes   to the accumulator, and the low OUTPUT_BITS of each number to the output buffer; read from the next cycle on
 //   banks    equal parts of the indices. Of the writers, and of GEMM and the ALU's two reads, no two use a bank in one cycle: the
 //            dispatcher and the ALU's steps see to that. The store stage reads any element at any time.

@@ -5,7 +5,7 @@
 //                until `taken`
 //   time         the first cycle e with `start` reads the first micro-op; with n micro-ops `examined`, and with it the results, from
 //                e + n + 2 on, to the cycle of `taken`
-//   beyond       some index is not in its buffer. Micro-ops beyond the buffer are not read: `examined` two cycles after the start
+//   beyond       some index is not in its buffer. Micro-ops beyond the buffer are not read, but the first: `examined` in e + 3
 //   src_banks    of an ALU instruction's second operands
 // Within an instruction indices grow with both loops, so the least is the least micro-op's and the greatest that of the last iterations.
 module kiln_vta_examiner #(

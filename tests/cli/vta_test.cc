@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -12,6 +15,7 @@ namespace kiln::cli {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 struct Outcome {
   int code;
@@ -135,6 +139,161 @@ TEST_F(VtaCommands, LintTells) {
   const Outcome clean = Call({"vta", "lint", Path("add.json")});
   EXPECT_EQ(clean.code, kExitOk) << clean.out << clean.err;
   EXPECT_THAT(clean.out, HasSubstr("nothing found"));
+  EXPECT_THAT(clean.out, HasSubstr("portable to HLS "));
+  const auto json = nlohmann::json::parse(Call({"vta", "lint", Path("add.json"), "--json", "-"}).out);
+  EXPECT_TRUE(json["not_portable_hls"].is_array());
+  EXPECT_TRUE(json["hazard_free"].is_boolean());
+}
+
+// Of a program that is stopped nobody knows what hardware would have done.
+TEST_F(VtaCommands, LintDoesNotJudgeWhatIsStopped) {
+  WriteVector(false);
+  const Outcome stopped = Call({"vta", "lint", Path("add.json"), "--max-steps", "4"});
+  EXPECT_EQ(stopped.code, kExitError);
+  EXPECT_EQ(stopped.err, "kiln: " + Path("add.json") + ": 1 finding\n");
+  EXPECT_THAT(stopped.out, HasSubstr("cannot be judged: the program does not come to its end"));
+  EXPECT_THAT(stopped.out, Not(HasSubstr("portable to")));
+  const auto json =
+      nlohmann::json::parse(Call({"vta", "lint", Path("add.json"), "--max-steps", "4", "--json", "-"}).out);
+  for (const char* key : {"not_portable_hls", "not_portable_chisel", "hazard_free"}) EXPECT_TRUE(json[key].is_null());
+}
+
+TEST_F(VtaCommands, TablesNameTheFile) {
+  WriteVector(false);
+  EXPECT_THAT(Call({"vta", "exec", Path("add.json")}).out, HasSubstr("\n" + Path("add.json") + "  1x16_"));
+  Write("other_name.json", *ReadFile(Path("add.json")));
+  EXPECT_THAT(Call({"vta", "exec", Path("other_name.json")}).out,
+              HasSubstr("\n" + Path("other_name.json") + " (add)  1x16_"));
+}
+
+TEST_F(VtaCommands, WhatIsNoFilesFaultIsToldOnce) {
+  const std::string vector =
+      R"({"format": "vta-rtapi-1", "name": "x", "config": {}, "calls": [], "launches": [], "final": {}})";
+  for (const char* name : {"a.json", "b.json", "c.json"}) Write(name, vector);
+  EXPECT_EQ(Call({"vta", "replay", folder_.path().string()}).code, kExitOk);
+  const Outcome board = Call({"vta", "replay", folder_.path().string(), "--device", "board"});
+  EXPECT_EQ(board.code, kExitError);
+  EXPECT_EQ(board.out, "");
+  EXPECT_EQ(board.err, "kiln: there is no device 'board'; functional, cycle, rtl or remote:HOST:PORT\n");
+}
+
+// A machine's name, its YAML file and the original's configuration are taken alike.
+TEST_F(VtaCommands, MachinesByNameAndFile) {
+  WriteVector(false);
+  Write("vta_config.json", R"({"TARGET": "sim", "HW_VER": "0.0.2", "LOG_UOP_BUFF_SIZE": 14})");
+  // Fields of a GEMM stand elsewhere with other buffers.
+  Write("gemm.txt", "---- GEMM uop[1,2) loop 1x1 dst(0,0) src(0,0) wgt(0,0)\n");
+  const auto assemble = [&](const std::string& option, const std::string& machine) {
+    const Outcome made = Call({"vta", "assemble", Path("gemm.txt"), "-o", "-", option, machine});
+    EXPECT_EQ(made.code, kExitOk) << made.err;
+    return made.out;
+  };
+  const std::string pynq = assemble("--on", "vta-pynq");
+  EXPECT_EQ(assemble("--config", "accelerators/vta-pynq.yaml"), pynq);
+  EXPECT_EQ(assemble("--on", Path("vta_config.json")), pynq);
+  EXPECT_NE(assemble("--on", "vta-default"), pynq);
+  Write("gemm.bin", pynq);
+  EXPECT_EQ(Call({"vta", "disassemble", Path("gemm.bin"), "--on", "vta-pynq"}).out, *ReadFile(Path("gemm.txt")));
+
+  // Only time tells machines of the same sizes apart.
+  Write("slow.yaml", "family: vta\nname: slow\nmemory_latency: 500\n");
+  const auto cycles = [&](const std::string& machine) {
+    const Outcome run = Call({"vta", "exec", Path("add.json"), "--level", "cycle", "--json", "-", "--on", machine});
+    EXPECT_EQ(run.code, kExitOk) << run.err;
+    return nlohmann::json::parse(run.out)["vectors"][0]["cycles"].get<int>();
+  };
+  EXPECT_GT(cycles(Path("slow.yaml")), cycles("vta-default") + 3 * 400);
+}
+
+// A network of one convolution and its machine: the original's configuration, small, so that it simulates quickly.
+class VtaNetworks : public VtaCommands {
+ protected:
+  void SetUp() override {
+    std::vector<std::string> weights;
+    for (int i = 0; i < 4 * 4 * 9; ++i) weights.push_back(fmt::format("{}", (i * 37 % 101 - 50) / 64.0));
+    Write("net.kir", fmt::format(R"(graph "small" {{
+  input %image : f32[1x4x6x6]
+  const %w : f32[4x4x3x3] = [{}]
+  %1 = conv %image, %w {{kernel_shape=[3, 3]}} : f32[1x4x4x4]
+  %2 = relu %1 : f32[1x4x4x4]
+  output %2
+}}
+)",
+                                 fmt::join(weights, ", ")));
+    Write("vta_config.json", R"({"TARGET": "sim", "HW_VER": "0.0.2", "LOG_BLOCK": 2, "LOG_UOP_BUFF_SIZE": 10,
+                                 "LOG_INP_BUFF_SIZE": 12, "LOG_WGT_BUFF_SIZE": 13, "LOG_ACC_BUFF_SIZE": 12})");
+  }
+};
+
+TEST_F(VtaNetworks, RunOnTheOriginalsConfiguration) {
+  const Outcome run = Call({"run", Path("net.kir"), "--on", Path("vta_config.json"), "--random", "2", "--json", "-"});
+  ASSERT_EQ(run.code, kExitOk) << run.err;
+  const auto json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json["accelerator"]["name"], "1x4_i8w8a32_10_12_13_12");
+  EXPECT_EQ(json["levels_compared"]["different"], 0);
+  const Outcome compiled =
+      Call({"compile", Path("net.kir"), "--on", Path("vta_config.json"), "--emit", Path("design")});
+  ASSERT_EQ(compiled.code, kExitOk) << compiled.err;
+  EXPECT_THAT(*ReadFile(Path("design/kiln_accelerator.sv")), HasSubstr(".BLOCK_OUT(4)"));
+  // `make sim` has what it needs without a word.
+  EXPECT_THAT(*ReadFile(Path("design/design.mk")), HasSubstr("ARGUMENTS ?= --memory memory.bin --base 4096"));
+}
+
+// Memories change cycles and never bits; each option reaches the simulation.
+TEST_F(VtaNetworks, VerifyBehindEveryMemory) {
+  // Nearer than the hardware is made for, which the cycle level follows.
+  const std::vector<std::string> kNear = {"--memory-latency", "3"};
+  const auto verify = [&](const std::vector<std::string>& memory) {
+    std::vector<std::string> command = {"verify", Path("net.kir"), "--on",   Path("vta_config.json"),
+                                        "--emit", Path("designs"), "--json", "-"};
+    command.insert(command.end(), memory.begin(), memory.end());
+    const Outcome run = Call(command);
+    EXPECT_EQ(run.code, kExitOk) << run.err;
+    auto json = nlohmann::json::parse(run.out, nullptr, false);
+    EXPECT_TRUE(json["agrees"]) << run.out;
+    EXPECT_TRUE(json["bits_agree"]);
+    EXPECT_EQ(json["cycles_compared"], memory.empty() || memory == kNear);
+    if (json["cycles_compared"]) {
+      EXPECT_TRUE(json["cycles_agree"]);
+      EXPECT_EQ(json["rtl_cycles"][0], json["cycle_level_cycles"][0]);
+    }
+    return json;
+  };
+  const auto cycles = [&](const std::vector<std::string>& memory) {
+    return verify(memory)["rtl_cycles"][0].get<int>();
+  };
+  const auto ideal = verify({});
+  EXPECT_TRUE(ideal["cycles_agree"]);
+  EXPECT_TRUE(ideal["counters_agree"]);
+  const int least = ideal["rtl_cycles"][0];
+  EXPECT_EQ(least, ideal["cycle_level_cycles"][0]);
+  EXPECT_LT(cycles(kNear), least);
+  EXPECT_GT(cycles({"--memory-latency", "200"}), least);
+  const int stalled = cycles({"--stalls", "0.4", "--seed", "1"});
+  EXPECT_GT(stalled, least);
+  EXPECT_EQ(cycles({"--stalls", "0.4", "--seed", "1"}), stalled);
+  EXPECT_NE(cycles({"--stalls", "0.4", "--seed", "2"}), stalled);
+  const int dram = cycles({"--dram", "2"});
+  EXPECT_GT(dram, least);
+  EXPECT_GT(cycles({"--dram", "2", "--row-miss", "300"}), dram);
+}
+
+// The mode counts as well as what is in it.
+TEST_F(VtaCommands, TokensAreTheirOwnersAlone) {
+  namespace fs = std::filesystem;
+  Write("token", "0123456789abcdef\n");
+  const auto serve = [&] { return Call({"vta", "serve", "--token-file", Path("token"), "--bind", "no address"}); };
+  for (const auto mode : {0644, 0640, 0604, 0620, 0602, 0610}) {
+    fs::permissions(Path("token"), static_cast<fs::perms>(mode));
+    const Outcome refused = serve();
+    EXPECT_EQ(refused.code, kExitError);
+    EXPECT_EQ(refused.err, fmt::format("kiln: {}: a token that others may read or change (mode {:04o}); chmod 600 {}\n",
+                                       Path("token"), mode, Path("token")));
+  }
+  for (const auto mode : {0600, 0400}) {
+    fs::permissions(Path("token"), static_cast<fs::perms>(mode));
+    EXPECT_THAT(serve().err, HasSubstr("'no address' is no address"));
+  }
 }
 
 }  // namespace

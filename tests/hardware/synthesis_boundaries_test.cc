@@ -69,5 +69,35 @@ TEST(Boundaries, LargeIsArithmeticThatBecomesPartIncluded) {
   EXPECT_THAT(FindBoundaries(statistics, "top").large, IsEmpty());
 }
 
+TEST(Boundaries, TablesRememberNothing) {
+  const NetlistStatistics statistics = {{"top", Holding({{"table", 1}, {"memory", 1}, {"often", 3}})},
+                                        {"table", {.memory_bits = 64, .cells = {{"$memrd", 1}, {"$meminit_v2", 1}}}},
+                                        {"memory", {.memory_bits = 64, .cells = {{"$memrd", 1}, {"$memwr_v2", 1}}}},
+                                        {"often", Logic(2 * kDoubtfulGates)}};
+  const Boundaries found = FindBoundaries(statistics, "top");
+  EXPECT_THAT(found.kept, UnorderedElementsAre("top", "table", "memory", "often"));
+  EXPECT_THAT(found.stateless, UnorderedElementsAre("table", "often"));
+}
+
+// A module that is kept because its estimate is above what may be mapped again, until it is known what it comes to.
+TEST(Boundaries, SmallEstimatesAreInDoubt) {
+  const NetlistStatistics statistics = {{"top", Holding({{"$dff_8", 1}, {"decode", 3}})},
+                                        {"decode", Holding({{"inside", 1}})},
+                                        {"inside", Logic(kDoubtfulGates)}};
+  const Boundaries found = FindBoundaries(statistics, "top");
+  EXPECT_THAT(found.kept, UnorderedElementsAre("top", "decode"));
+  EXPECT_THAT(found.doubtful, ElementsAre("decode"));
+  const Boundaries small = FindBoundaries(statistics, "top", {{"decode", 20}});
+  EXPECT_THAT(small.kept, ElementsAre("top"));
+  EXPECT_THAT(small.doubtful, IsEmpty());
+  const Boundaries large = FindBoundaries(statistics, "top", {{"decode", kCopiedGates}});
+  EXPECT_THAT(large.kept, UnorderedElementsAre("top", "decode"));
+  EXPECT_THAT(large.stateless, ElementsAre("decode"));
+  EXPECT_THAT(large.doubtful, IsEmpty());
+  NetlistStatistics larger = statistics;
+  larger["inside"] = Logic(kDoubtfulGates + 1);
+  EXPECT_THAT(FindBoundaries(larger, "top").doubtful, IsEmpty());
+}
+
 }  // namespace
 }  // namespace kiln::hardware

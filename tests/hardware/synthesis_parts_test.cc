@@ -83,5 +83,27 @@ TEST(SynthesisParts, BoundariesOfAnotherDesign) {
   EXPECT_FALSE(CutIntoParts(Design(), {.kept = {"none", "top"}, .large = {}}, {}, "top", "clock").ok());
 }
 
+TEST(SynthesisParts, ConstantsStandAroundThePart) {
+  MappingPart part;
+  part.name = "word$0011223344556677";
+  part.design = "module \\part\n  wire width 4 input 1 \\d\nend\nattribute \\blackbox 1\nmodule \\memory\nend\n";
+  part.ports = {"wire width 8 input 1 \\d", "wire input 2 \\e", "wire input 3 \\f", "wire width 2 output 4 \\q"};
+  part.large = true;
+  const MappingPart with = WithConstants(part, {{"d", "x01xx1xx"}, {"e", "1"}, {"f", "x"}});
+  EXPECT_EQ(with.design,
+            "module \\whole\n  wire width 4 input 1 \\d\nend\nattribute \\blackbox 1\nmodule \\memory\nend\n"
+            "module \\part\n"
+            "  wire width 8 input 1 \\d\n  wire input 2 \\e\n  wire input 3 \\f\n  wire width 2 output 4 \\q\n"
+            "  cell \\whole \\whole\n"
+            "    connect \\d { \\d [7:7] 2'01 \\d [4:3] 1'1 \\d [1:0] }\n"
+            "    connect \\e 1'1\n    connect \\f \\f\n    connect \\q \\q\n  end\nend\n");
+  EXPECT_THAT(with.name, StartsWith("word$"));
+  EXPECT_NE(with.name, part.name);
+  EXPECT_TRUE(with.large);
+  EXPECT_EQ(WithConstants(part, {{"d", "x01xx1xx"}, {"e", "1"}, {"f", "x"}}).name, with.name);
+  EXPECT_NE(WithConstants(part, {{"d", "x01xx1xx"}, {"e", "0"}, {"f", "x"}}).name, with.name);
+  EXPECT_FALSE(WithConstants(part, {{"d", "0000xxxx"}, {"e", "1"}, {"f", "x"}}).large);
+}
+
 }  // namespace
 }  // namespace kiln::hardware

@@ -251,6 +251,43 @@ endmodule
   EXPECT_NEAR(products.resources.area / 3, one->design.resources.area, 0.08 * one->design.resources.area);
 }
 
+// Multipliers of which most bits of a factor are 0, as a decoder with a boundary of its own hands them over: they keep
+// their boundary, and what is mapped for them is a product with few bits. The third one has other constants.
+TEST_F(Tools, ConstantsAtInputsGoIntoWhatIsMapped) {
+  const char* const source = R"(
+module decode (input logic [3:0] a, output logic [27:0] b);
+  assign b = {a & 4'b1011, 24'd0} >> (a == 4'd4 ? 1 : 0);
+endmodule
+module product (input logic [27:0] a, b, output logic [55:0] c);
+  assign c = a * b;
+endmodule
+module top (input logic clock, input logic [3:0] d, input logic [27:0] a, b, output logic [55:0] x, y, z);
+  logic [27:0] few;
+  logic [55:0] p0, p1, p2;
+  decode decoded (.a(d), .b(few));
+  product p (.a, .b(few), .c(p0)), q (.a(b), .b(few), .c(p1)), r (.a(PLACE), .b, .c(p2));
+  always_ff @(posedge clock) {x, y, z} <= {p0, p1, p2};
+endmodule
+)";
+  const auto synthesise = [&](const char* third) {
+    SynthesisOptions options;
+    const auto result =
+        Synthesise(Design(std::regex_replace(source, std::regex("PLACE"), third).c_str()), options, work_.path());
+    EXPECT_TRUE(result.ok()) << result.status();
+    return *result;
+  };
+  const SynthesisResult some = synthesise("a");
+  ASSERT_EQ(some.design.parts.size(), 1u);
+  const SynthesisedUnit& products = some.design.parts[0];
+  EXPECT_EQ(products.name, "product");
+  EXPECT_EQ(products.instances, 3);
+  // With one factor 8 as well the third product is wires; the two others, with three or four bits, are small beside it.
+  const SynthesisedUnit three = synthesise("28'd8").design.parts[0];
+  EXPECT_EQ(three.instances, 3);
+  EXPECT_LT(three.resources.area, 0.5 * products.resources.area);
+  EXPECT_TRUE(some.timing.has_value());  // OpenSTA has found every module of the netlist
+}
+
 // A hierarchy of registers and logic of all kinds; `counter` stands three times, twice with the same width.
 constexpr const char* kHierarchy = R"(
 module counter #(parameter int WIDTH = 4) (input logic clock, step, output logic [WIDTH-1:0] count);

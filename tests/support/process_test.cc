@@ -61,19 +61,49 @@ TEST(Process, TemporaryFoldersGoWithTheirContents) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-// A program that a signal ends leaves neither its temporary folder nor the program that it runs.
+// Whether a process is there and runs; one that has ended may wait for a parent that does not ask.
+bool Runs(const std::filesystem::path& number_file) {
+  const std::string number = *ReadFile(number_file);
+  const auto state = ReadFile("/proc/" + number.substr(0, number.find('\n')) + "/stat");
+  if (!state.ok() || state->empty()) return false;
+  const size_t behind_name = state->rfind(") ");
+  return behind_name != std::string::npos && (*state)[behind_name + 2] != 'Z';
+}
+
+// What has been killed ends when it is next looked at.
+bool EndsSoon(const std::filesystem::path& number_file) {
+  for (int i = 0; i < 2000 && Runs(number_file); ++i) ::usleep(1000);
+  return !Runs(number_file);
+}
+
+TEST(Process, WhatAProgramLeavesBehindGoesWithIt) {
+  auto folder = TemporaryFolder::Create("kiln-test");
+  ASSERT_TRUE(folder.ok());
+  const std::string left = folder->path() / "left", file = folder->path() / "file";
+  ASSERT_TRUE(
+      RunProgram({"sh", "-c", "mktemp > " + file + "; sleep 1000 & echo $! > " + left}, folder->path() / "log").ok());
+  const std::string name = *ReadFile(file);
+  EXPECT_THAT(name, HasSubstr("kiln-run."));
+  EXPECT_FALSE(std::filesystem::exists(name.substr(0, name.find('\n'))));
+  EXPECT_TRUE(EndsSoon(left));
+}
+
+// A program that a signal ends leaves neither its temporary folder, nor the program that it runs, nor what that has
+// started, be it deaf to the signal.
 TEST(ProcessDeathTest, SignalsLeaveNothingBehind) {
   auto folder = TemporaryFolder::Create("kiln-test");
   ASSERT_TRUE(folder.ok());
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  const std::string child = folder->path() / "child", grandchild = folder->path() / "grandchild";
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
     const auto names = folder->path() / "names";
     const auto run = [&] {
       CleanUpOnSignals();
       auto inner = TemporaryFolder::Create("kiln-test-inner");
       (void)WriteFile(names, inner->path().string());
       // The signal comes while a program runs, which says who it is.
-      const std::string script = "echo $$ > " + (folder->path() / "child").string() + "; kill -" +
-                                 std::to_string(signal) + " " + std::to_string(::getpid()) + "; exec sleep 1000";
+      const std::string script = "echo $$ > " + child + "; (trap '' TERM; exec sleep 1000) & echo $! > " + grandchild +
+                                 "; kill -" + std::to_string(signal) + " " + std::to_string(::getpid()) +
+                                 "; exec sleep 1000";
       const Status status = RunProgram({"sh", "-c", script}, inner->path() / "log");
       std::fprintf(stderr, "came back: %s\n", MessageOf(status).c_str());
       std::exit(0);
@@ -81,7 +111,8 @@ TEST(ProcessDeathTest, SignalsLeaveNothingBehind) {
     EXPECT_EXIT(run(), testing::KilledBySignal(signal), "");
     ASSERT_TRUE(std::filesystem::exists(names));
     EXPECT_FALSE(std::filesystem::exists(*ReadFile(names)));
-    EXPECT_NE(::kill(std::stoi(*ReadFile(folder->path() / "child")), 0), 0);
+    EXPECT_FALSE(Runs(child));
+    EXPECT_TRUE(EndsSoon(grandchild));
   }
 }
 

@@ -13,6 +13,9 @@ module kiln_operand_buffer #(
     parameter int unsigned WORDS = 32,  // room for as many words
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
+    parameter int unsigned PRECISIONS = 1,  // kiln_operand_decoder
+    parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,
+    parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
     parameter int unsigned BLOCK_SIZE = 0,  // elements that share a scale; 0: no block scales
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
@@ -55,7 +58,7 @@ module kiln_operand_buffer #(
   assign complete_place = in_tag.place;
 
   // ---- First cycle: numbers.
-  logic [2:0] element;
+  logic [3:0] element;
   logic [31:0] scale, zero_point;
   logic dense;
   always_comb begin
@@ -127,6 +130,9 @@ module kiln_operand_buffer #(
     kiln_operand_decoder #(
         .INPUT_FORMAT (INPUT_FORMAT),
         .WEIGHT_FORMAT(WEIGHT_FORMAT),
+        .PRECISIONS(PRECISIONS),
+        .OTHER_INPUT_FORMATS(OTHER_INPUT_FORMATS),
+        .OTHER_WEIGHT_FORMATS(OTHER_WEIGHT_FORMATS),
         .VECTOR_FORMAT(VECTOR_FORMAT)
     ) decoder (
         .enable(take && (dense || lane == 0)),

@@ -1,4 +1,4 @@
-// An element of a memory operand as the vector unit sees it: integers fp32(code - zero_point) * scale, codes of the array's formats
+// An element of a memory operand as the vector unit sees it: integers fp32(code - zero_point) * scale, codes of the array's formats, of all precisions,
 // (value of the code) * scale, fp32 numbers and those of the vector format as they are; all of it rounded to the vector format.
 //   time      combinational
 //   enable    0: the result is nobody's business
@@ -6,10 +6,13 @@
 module kiln_operand_decoder #(
     parameter kiln_format_pkg::format_t INPUT_FORMAT  = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
+    parameter int unsigned PRECISIONS = 1,
+    parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,
+    parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32
 ) (
     input  logic        enable,
-    input  logic [ 2:0] element,     // kiln_systolic_pkg::element_t
+    input  logic [ 3:0] element,     // kiln_systolic_pkg::element_t
     input  logic [31:0] bits,        // the element's bytes, right-aligned; bytes beside it are nobody's business
     input  logic [31:0] zero_point,
     input  logic [31:0] scale,       // fp32
@@ -33,28 +36,37 @@ module kiln_operand_decoder #(
 
   // What a code stands for.
   logic is_code;
-  logic [31:0] input_value, weight_value;
-  assign is_code = element == kiln_systolic_pkg::ELEMENT_INPUT || element == kiln_systolic_pkg::ELEMENT_WEIGHT;
-  // int8 by a function, which a simulation computes only where it is asked for.
-  if (INPUT_FORMAT == kiln_named_formats_pkg::INT8 && WEIGHT_FORMAT == kiln_named_formats_pkg::INT8) begin : g_int8
-    always_comb begin
-      input_value = '0;
-      if (enable && is_code) input_value = kiln_fp32_pkg::from_int32({{24{bits[7]}}, bits[7:0]});
+  localparam int CODES = 2 * PRECISIONS;  // elements from ELEMENT_INPUT on
+  logic [CODES*32-1:0] code_values;
+  logic [3:0] chosen;
+  logic [31:0] code_value;
+  assign is_code = element >= kiln_systolic_pkg::ELEMENT_INPUT;
+  assign chosen = element - kiln_systolic_pkg::ELEMENT_INPUT;
+  assign code_value = code_values[32'(chosen)*32+:32];
+  for (genvar c = 0; c < CODES; c++) begin : g_code
+    localparam kiln_format_pkg::format_t FORMAT =
+        kiln_format_pkg::code_format(INPUT_FORMAT, OTHER_INPUT_FORMATS, WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, c);
+    // Codes of one format have one decoder.
+    localparam int FIRST =
+        kiln_format_pkg::first_code(INPUT_FORMAT, OTHER_INPUT_FORMATS, WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, c);
+    logic [31:0] value_of_code;
+    if (FIRST != c) begin : g_same
+      assign value_of_code = g_code[FIRST].value_of_code;
+    end else if (FORMAT == kiln_named_formats_pkg::INT8) begin : g_int8
+      // By a function, which a simulation computes only where it is asked for.
+      always_comb begin
+        value_of_code = '0;
+        if (enable && is_code) value_of_code = kiln_fp32_pkg::from_int32({{24{bits[7]}}, bits[7:0]});
+      end
+    end else begin : g_decode
+      kiln_decode_to_fp32 #(
+          .FORMAT(FORMAT)
+      ) decode (
+          .code (bits[kiln_format_pkg::bits(FORMAT)-1:0]),
+          .value(value_of_code)
+      );
     end
-    assign weight_value = input_value;
-  end else begin : g_formats
-    kiln_decode_to_fp32 #(
-        .FORMAT(INPUT_FORMAT)
-    ) decode_input (
-        .code (bits[kiln_format_pkg::bits(INPUT_FORMAT)-1:0]),
-        .value(input_value)
-    );
-    kiln_decode_to_fp32 #(
-        .FORMAT(WEIGHT_FORMAT)
-    ) decode_weight (
-        .code (bits[kiln_format_pkg::bits(WEIGHT_FORMAT)-1:0]),
-        .value(weight_value)
-    );
+    assign code_values[c*32+:32] = value_of_code;
   end
 
   // A number of the vector format. One with fp32's exponents is the upper bits of an fp32 number.
@@ -73,9 +85,7 @@ module kiln_operand_decoder #(
   logic [31:0] exact;
   always_comb begin
     exact = element == kiln_systolic_pkg::ELEMENT_VECTOR ? vector_value : bits;
-    if (enable && is_code) begin
-      exact = kiln_fp32_pkg::multiply(element == kiln_systolic_pkg::ELEMENT_INPUT ? input_value : weight_value, scale);
-    end
+    if (enable && is_code) exact = kiln_fp32_pkg::multiply(code_value, scale);
     if (enable && is_integer) exact = kiln_fp32_pkg::multiply(kiln_fp32_pkg::from_int32(code), scale);
     value = exact;
     if (enable && NARROW) value = kiln_fp32_pkg::round_to(exact, ROUNDING);

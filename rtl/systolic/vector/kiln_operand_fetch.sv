@@ -105,7 +105,7 @@ module kiln_operand_fetch #(
   assign others             = reads_now & (reads_now - 1'b1);
   assign reading            = begun && (read_beats != '0 || scales_left);
 
-  logic [2:0] element;
+  logic [3:0] element;
   logic [1:0] access, shift;
   logic [ADDRESS_BITS-1:0] element_stride, first_address;
   always_comb begin

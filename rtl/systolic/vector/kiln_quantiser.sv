@@ -7,12 +7,15 @@
 module kiln_quantiser #(
     parameter kiln_format_pkg::format_t INPUT_FORMAT  = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
+    parameter int unsigned PRECISIONS = 1,
+    parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,
+    parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
     parameter bit BLOCKS = 1'b0  // there are such blocks
 ) (
     input  logic               enable,
     input  logic               in_block,
-    input  logic        [ 2:0] element,        // kiln_systolic_pkg::element_t
+    input  logic        [ 3:0] element,        // kiln_systolic_pkg::element_t
     input  logic        [31:0] value,          // fp32; a number of the vector format
     input  logic        [31:0] inverse_scale,  // fp32
     input  logic signed [31:0] zero_point,
@@ -20,65 +23,67 @@ module kiln_quantiser #(
     input  logic signed [31:0] high,
     output logic        [31:0] bits            // of an element of n bytes the lowest n
 );
-  localparam int unsigned INPUT_BITS = kiln_format_pkg::bits(INPUT_FORMAT);
-  localparam int unsigned WEIGHT_BITS = kiln_format_pkg::bits(WEIGHT_FORMAT);
+  localparam int CODES = 2 * PRECISIONS;  // elements from ELEMENT_INPUT on
   wire unused_in_block = in_block;
   logic is_code;
-  logic [31:0] scaled;
-  logic [INPUT_BITS-1:0] input_code;
-  logic [WEIGHT_BITS-1:0] weight_code;
-  assign is_code = enable && (element == kiln_systolic_pkg::ELEMENT_INPUT || element == kiln_systolic_pkg::ELEMENT_WEIGHT);
+  logic [31:0] scaled, code_bits;
+  logic [CODES*32-1:0] bits_of_codes;
+  logic [3:0] chosen;
+  assign is_code = enable && element >= kiln_systolic_pkg::ELEMENT_INPUT;
+  assign chosen = element - kiln_systolic_pkg::ELEMENT_INPUT;
+  assign code_bits = bits_of_codes[32'(chosen)*32+:32];
   always_comb begin
     scaled = '0;
     if (is_code) scaled = kiln_fp32_pkg::multiply(value, inverse_scale);
   end
-  // int8 by a function, which a simulation computes only where it is asked for.
-  if (INPUT_FORMAT == kiln_named_formats_pkg::INT8 && WEIGHT_FORMAT == kiln_named_formats_pkg::INT8) begin : g_int8
-    always_comb begin
-      input_code = '0;
-      if (is_code) input_code = 8'(kiln_fp32_pkg::to_code(scaled, kiln_vector_pkg::FP32_ONE, '0, -32'sd128, 32'sd127));
+  for (genvar c = 0; c < CODES; c++) begin : g_code
+    localparam kiln_format_pkg::format_t FORMAT =
+        kiln_format_pkg::code_format(INPUT_FORMAT, OTHER_INPUT_FORMATS, WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, c);
+    // Codes of one format have one encoder. (Blocks with scales are of the first.)
+    localparam int FIRST =
+        kiln_format_pkg::first_code(INPUT_FORMAT, OTHER_INPUT_FORMATS, WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, c);
+    localparam int BITS = kiln_format_pkg::bits(FORMAT);
+    logic [31:0] bits_of_code;
+    if (FIRST != c) begin : g_same
+      assign bits_of_code = g_code[FIRST].bits_of_code;
+    end else begin : g_encode
+      localparam kiln_format_pkg::format_t SATURATING = kiln_format_pkg::saturating(FORMAT);
+      localparam bit SIGNED = kiln_format_pkg::kind(FORMAT) == kiln_format_pkg::KIND_INTEGER && kiln_format_pkg::is_signed(FORMAT);
+      logic [BITS-1:0] code;
+      if (FORMAT == kiln_named_formats_pkg::INT8) begin : g_int8
+        // By a function, which a simulation computes only where it is asked for.
+        always_comb begin
+          code = '0;
+          if (is_code) code = 8'(kiln_fp32_pkg::to_code(scaled, kiln_vector_pkg::FP32_ONE, '0, -32'sd128, 32'sd127));
+        end
+      end else begin : g_format
+        logic [BITS-1:0] plain_code;
+        kiln_encode_from_fp32 #(
+            .FORMAT(FORMAT)
+        ) encode (
+            .value(scaled),
+            .random('0),
+            .code(plain_code)
+        );
+        if (c == 0 && BLOCKS && SATURATING != FORMAT) begin : g_saturating
+          logic [BITS-1:0] saturated_code;
+          kiln_encode_from_fp32 #(
+              .FORMAT(SATURATING)
+          ) encode_saturating (
+              .value(scaled),
+              .random('0),
+              .code(saturated_code)
+          );
+          assign code = in_block ? saturated_code : plain_code;
+        end else begin : g_plain
+          assign code = plain_code;
+        end
+      end
+      // As it stands in memory: signed integers sign-extended, others zero-extended.
+      assign bits_of_code = 32'(code) | (SIGNED && code[BITS-1] ? 32'hffff_ffff << BITS : '0);
     end
-    assign weight_code = input_code;
-  end else begin : g_formats
-    localparam kiln_format_pkg::format_t SATURATING = kiln_format_pkg::saturating(INPUT_FORMAT);
-    logic [INPUT_BITS-1:0] plain_code;
-    kiln_encode_from_fp32 #(
-        .FORMAT(INPUT_FORMAT)
-    ) encode_input (
-        .value(scaled),
-        .random('0),
-        .code(plain_code)
-    );
-    if (BLOCKS && SATURATING != INPUT_FORMAT) begin : g_saturating
-      logic [INPUT_BITS-1:0] saturated_code;
-      kiln_encode_from_fp32 #(
-          .FORMAT(SATURATING)
-      ) encode_saturating (
-          .value(scaled),
-          .random('0),
-          .code(saturated_code)
-      );
-      assign input_code = in_block ? saturated_code : plain_code;
-    end else begin : g_plain
-      assign input_code = plain_code;
-    end
-    kiln_encode_from_fp32 #(
-        .FORMAT(WEIGHT_FORMAT)
-    ) encode_weight (
-        .value(scaled),
-        .random('0),
-        .code(weight_code)
-    );
+    assign bits_of_codes[c*32+:32] = bits_of_code;
   end
-  // As they stand in memory: signed integers sign-extended, others zero-extended.
-  logic input_sign, weight_sign;
-  logic [31:0] input_bits, weight_bits;
-  assign input_sign = kiln_format_pkg::kind(INPUT_FORMAT) == kiln_format_pkg::KIND_INTEGER &&
-      kiln_format_pkg::is_signed(INPUT_FORMAT) && input_code[INPUT_BITS-1];
-  assign weight_sign = kiln_format_pkg::kind(WEIGHT_FORMAT) == kiln_format_pkg::KIND_INTEGER &&
-      kiln_format_pkg::is_signed(WEIGHT_FORMAT) && weight_code[WEIGHT_BITS-1];
-  assign input_bits  = 32'(input_code) | (input_sign ? 32'hffff_ffff << INPUT_BITS : '0);
-  assign weight_bits = 32'(weight_code) | (weight_sign ? 32'hffff_ffff << WEIGHT_BITS : '0);
 
   logic [31:0] number;
   assign number = kiln_fp32_pkg::is_nan(value) ? kiln_fp32_pkg::NAN : value;
@@ -104,6 +109,6 @@ module kiln_quantiser #(
     if (enable && element <= kiln_systolic_pkg::ELEMENT_INT32) begin
       bits = kiln_fp32_pkg::to_code(value, inverse_scale, zero_point, low, high);
     end
-    if (is_code) bits = element == kiln_systolic_pkg::ELEMENT_INPUT ? input_bits : weight_bits;
+    if (is_code) bits = code_bits;
   end
 endmodule

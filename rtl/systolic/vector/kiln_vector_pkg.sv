@@ -4,12 +4,12 @@ package kiln_vector_pkg;
   // As in kiln_systolic_pkg (a package cannot look into another one everywhere; kiln_vector_unit compares them).
   localparam int SLOT_BITS = 6;
   localparam int ADDRESS_BITS = 40;
-  localparam logic [2:0] ELEMENT_INT8 = 3'd0;
-  localparam logic [2:0] ELEMENT_UINT8 = 3'd1;
-  localparam logic [2:0] ELEMENT_INT16 = 3'd2;
-  localparam logic [2:0] ELEMENT_VECTOR = 3'd5;
-  localparam logic [2:0] ELEMENT_INPUT = 3'd6;
-  localparam logic [2:0] ELEMENT_WEIGHT = 3'd7;
+  localparam logic [3:0] ELEMENT_INT8 = 4'd0;
+  localparam logic [3:0] ELEMENT_UINT8 = 4'd1;
+  localparam logic [3:0] ELEMENT_INT16 = 4'd2;
+  localparam logic [3:0] ELEMENT_INT32 = 4'd3;
+  localparam logic [3:0] ELEMENT_FLOAT32 = 4'd4;
+  localparam logic [3:0] ELEMENT_VECTOR = 4'd5;
 
   localparam int ROW_BITS = 8;  // of a row's number in its group: VECTOR_ROWS_IN_FLIGHT is at most 256
   localparam int SAVED = 2;  // lane values put aside
@@ -107,7 +107,7 @@ package kiln_vector_pkg;
 
   // What an instruction wants of its output.
   typedef struct packed {
-    logic [2:0] element;  // kiln_systolic_pkg::element_t
+    logic [3:0] element;  // kiln_systolic_pkg::element_t
     logic [1:0] access;  // kiln_systolic_pkg::access_t
     logic [ADDRESS_BITS-1:0] element_stride;
     logic [31:0] inverse_scale;
@@ -115,7 +115,7 @@ package kiln_vector_pkg;
     logic [31:0] low;
     logic [31:0] high;
   } target_t;
-  localparam int TARGET_BITS = 5 + ADDRESS_BITS + 4 * 32;
+  localparam int TARGET_BITS = 6 + ADDRESS_BITS + 4 * 32;
 
   // What a word has beside word_t where the output may have block scales.
   typedef struct packed {
@@ -139,15 +139,14 @@ package kiln_vector_pkg;
   endfunction
 
   // log2 of the bytes of an element.
-  function automatic logic [1:0] element_shift(input logic [2:0] element, input logic [1:0] vector_shift,
+  function automatic logic [1:0] element_shift(input logic [3:0] element, input logic [1:0] vector_shift,
                                                input logic [1:0] input_shift, input logic [1:0] weight_shift);
     case (element)
       ELEMENT_INT8, ELEMENT_UINT8: element_shift = 2'd0;
       ELEMENT_INT16: element_shift = 2'd1;
+      ELEMENT_INT32, ELEMENT_FLOAT32: element_shift = 2'd2;
       ELEMENT_VECTOR: element_shift = vector_shift;
-      ELEMENT_INPUT: element_shift = input_shift;
-      ELEMENT_WEIGHT: element_shift = weight_shift;
-      default: element_shift = 2'd2;
+      default: element_shift = element[0] ? weight_shift : input_shift;  // codes, of whatever precision
     endcase
   endfunction
 

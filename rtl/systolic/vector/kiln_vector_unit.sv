@@ -36,6 +36,9 @@ module kiln_vector_unit #(
     parameter int unsigned SLOTS = 7,  // programs in the stage memories, kiln_systolic_pkg::vector_command_t
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
+    parameter int unsigned PRECISIONS = 1,  // kiln_operand_decoder, kiln_quantiser
+    parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,
+    parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
     // Of all results, which are rounded to it: a signed float that fp32 holds, nearest even. Its numbers travel as the upper bits of fp32 numbers.
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
@@ -163,7 +166,8 @@ module kiln_vector_unit #(
   logic leaves_lanes_early;  // before the words that are in the lanes
   logic sequencer_takes_parameters, sequencer_releases_parameters;
 
-  assign block_earlier      = !drain && command.header.after_previous && finished != command.number;
+  assign block_earlier      = !drain && command.header.wait_distance != '0 &&
+      INDEX_BITS'(command.number - finished) >= INDEX_BITS'(command.header.wait_distance);
   assign block_accumulators = drain && (command.header.opcode == kiln_systolic_pkg::OPCODE_MATRIX ? array_blocks == '0 :
                                         depthwise_blocks == '0);
   assign takes_parameters   = drain && sequencer_takes_parameters;
@@ -476,6 +480,9 @@ module kiln_vector_unit #(
       .WORDS(OPERAND_BUFFER_WORDS),
       .INPUT_FORMAT(INPUT_FORMAT),
       .WEIGHT_FORMAT(WEIGHT_FORMAT),
+      .PRECISIONS(PRECISIONS),
+      .OTHER_INPUT_FORMATS(OTHER_INPUT_FORMATS),
+      .OTHER_WEIGHT_FORMATS(OTHER_WEIGHT_FORMATS),
       .VECTOR_FORMAT(VECTOR_FORMAT),
       .BLOCK_SIZE(BLOCK_SIZE),
       .SCALE_FORMAT(SCALE_FORMAT)
@@ -708,6 +715,9 @@ module kiln_vector_unit #(
     kiln_quantiser #(
         .INPUT_FORMAT (INPUT_FORMAT),
         .WEIGHT_FORMAT(WEIGHT_FORMAT),
+        .PRECISIONS(PRECISIONS),
+        .OTHER_INPUT_FORMATS(OTHER_INPUT_FORMATS),
+        .OTHER_WEIGHT_FORMATS(OTHER_WEIGHT_FORMATS),
         .VECTOR_FORMAT(VECTOR_FORMAT),
         .BLOCKS(BLOCKS)
     ) quantise (

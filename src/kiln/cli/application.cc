@@ -36,6 +36,22 @@ int UsageError(const std::string& command, const std::string& message, std::ostr
   return kExitUsage;
 }
 
+// What is wrong where a command with commands of its own is called without one of them; "" where that is not so.
+std::string MissingSubcommand(const CLI::App& app) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  if (chosen.empty() || !chosen[0]->get_subcommands().empty()) return "";
+  const CLI::App& command = *chosen[0];
+  std::string names;
+  for (const CLI::App* one : command.get_subcommands([](const CLI::App*) { return true; })) {
+    names += (names.empty() ? "" : ", ") + one->get_name();
+  }
+  if (names.empty()) return "";
+  // What the parser had no use for; options of `kiln` are gone by now.
+  const std::vector<std::string> words = app.remaining(/*recurse=*/true);
+  return command.get_name() + (words.empty() ? " needs a command of its own" : ": there is no '" + words[0] + "'") +
+         "; one of: " + names;
+}
+
 }  // namespace
 
 int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err, bool err_is_terminal) {
@@ -85,7 +101,8 @@ int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostr
     out << version.what() << '\n';
     return kExitOk;
   } catch (const CLI::ParseError& error) {
-    return UsageError(chosen_name(), error.what(), err);
+    const std::string missing = MissingSubcommand(app);
+    return UsageError(chosen_name(), missing.empty() ? error.what() : missing, err);
   }
   if (chosen() == commands.size()) {
     if (!arguments.empty()) return UsageError("", "no command given", err);

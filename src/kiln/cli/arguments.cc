@@ -1,17 +1,21 @@
 #include "kiln/cli/arguments.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <CLI/App.hpp>
+#include <cerrno>
 #include <charconv>
-#include <filesystem>
 #include <set>
+#include <system_error>
 
 #include "kiln/cli/checks.h"
 #include "kiln/hardware/technology.h"
 #include "kiln/support/file.h"
 
 namespace kiln::cli {
+
+namespace fs = std::filesystem;
 
 bool IsGiven(const CLI::App& app, const std::string& option) { return app.get_option(option)->count() > 0; }
 
@@ -153,38 +157,82 @@ StatusOr<Shape> ParseShape(const std::string& text, std::string_view option) {
   return ErrorAt("", option, "'" + text + "' is no shape", "write it as 3x32x32");
 }
 
+namespace {
+
+// Makes the folder, notes what it has made (the innermost last), and says why it could not.
+std::error_code MakeFolders(const fs::path& folder, std::vector<fs::path>* made) {
+  std::error_code error;
+  if (folder.empty() || fs::is_directory(folder, error)) return {};
+  if (fs::exists(folder, error)) return std::make_error_code(std::errc::not_a_directory);
+  if (const std::error_code above = MakeFolders(folder.parent_path(), made)) return above;
+  if (fs::create_directory(folder, error)) made->push_back(folder);
+  return error;
+}
+
+// Why no file can be made beside `path`, whose folder is there. A name of its own, as WriteFile has one.
+std::error_code TryFile(const fs::path& path) {
+  const std::string part = path.string() + ".part" + std::to_string(::getpid());
+  const int file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) return std::error_code(errno, std::generic_category());
+  ::close(file);
+  ::unlink(part.c_str());
+  return {};
+}
+
+// Where a path leads to, whether or not it is there.
+fs::path PlaceOf(const std::string& path) {
+  std::error_code error;
+  return fs::weakly_canonical(fs::absolute(path, error), error);
+}
+
+}  // namespace
+
 Status CheckOutput(const std::string& path) {
   if (path.empty() || path == "-") return OkStatus();
   std::error_code error;
-  if (std::filesystem::is_directory(path, error)) return ErrorAt(path, "", "is a directory", "name a file");
-  // The nearest folder that is there must let us make the rest.
-  std::filesystem::path folder = std::filesystem::absolute(path, error).parent_path();
-  while (!std::filesystem::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
-  if (!std::filesystem::is_directory(folder, error) || ::access(folder.c_str(), W_OK) != 0) {
-    return ErrorAt(path, "", "its folder cannot be made or written to", "name a file elsewhere");
+  const fs::file_status status = fs::status(path, error);
+  if (fs::is_directory(status)) return ErrorAt(path, "", "is a directory", "name a file");
+  if (fs::exists(status) && !fs::is_regular_file(status)) {  // a device or a pipe, which is written to
+    return ::access(path.c_str(), W_OK) == 0 ? OkStatus() : ErrorAt(path, "", "cannot be written to", "name a file");
   }
-  return OkStatus();
+  const fs::path place = PlaceOf(path);
+  std::vector<fs::path> made;
+  error = MakeFolders(place.parent_path(), &made);
+  if (!error) error = TryFile(place);
+  std::error_code error_of_removal;  // what somebody else has used meanwhile stays
+  for (auto folder = made.rbegin(); folder != made.rend(); ++folder) fs::remove(*folder, error_of_removal);
+  if (!error) return OkStatus();
+  return ErrorAt(path, "", "its folder cannot be made or written to: " + error.message(), "name a file elsewhere");
 }
 
-Status CheckOutputs(std::initializer_list<std::string> paths) {
-  std::set<std::filesystem::path> taken;
+Status CheckOutputs(std::initializer_list<std::string> paths, std::span<const fs::path> inputs) {
+  std::set<fs::path> taken, read;
+  for (const fs::path& input : inputs) read.insert(PlaceOf(input));
   for (const std::string& path : paths) {
     KILN_RETURN_IF_ERROR(CheckOutput(path));
     if (path.empty()) continue;
+    const fs::path place = path == "-" ? fs::path(path) : PlaceOf(path);
     std::error_code error;
-    const std::filesystem::path place = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
-    const bool device = std::filesystem::exists(place, error) && !std::filesystem::is_regular_file(place, error);
-    if (!taken.insert(path == "-" ? std::filesystem::path(path) : place).second && !device) {
+    const bool device = fs::exists(place, error) && !fs::is_regular_file(place, error);
+    if (device) continue;
+    if (!taken.insert(place).second) {
       return ErrorAt(path, "", "two outputs go to one file", "name another for one of them");
     }
+    if (read.contains(place)) return ErrorAt(path, "", "is read as well as written", "name another file to write");
   }
   return OkStatus();
 }
 
+Status CheckOutputFolder(const std::string& folder) {
+  if (folder.empty()) return OkStatus();
+  const Status status = CheckOutput((fs::path(folder) / "file").string());
+  return status.ok() ? status : ErrorAt(folder, "", "cannot be made or written to", "name a folder elsewhere");
+}
+
 Status WriteOutput(const std::string& path, std::string_view bytes) {
-  if (const std::filesystem::path folder = std::filesystem::path(path).parent_path(); !folder.empty()) {
+  if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) {
     std::error_code error;
-    std::filesystem::create_directories(folder, error);
+    fs::create_directories(folder, error);
     if (error) return ErrorAt(path, "", "its folder cannot be made: " + error.message(), "name a file elsewhere");
   }
   return WriteFile(path, bytes);

@@ -2,7 +2,9 @@
 #ifndef KILN_CLI_ARGUMENTS_H_
 #define KILN_CLI_ARGUMENTS_H_
 
+#include <filesystem>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -89,11 +91,13 @@ void DeclareNode(CLI::App& app, int* node_nm);
 // "3x32x32". Error: not of that form.
 StatusOr<Shape> ParseShape(const std::string& text, std::string_view option);
 
-// Whether the output file `path` ("" and "-" aside) can stand where it is to: its folder is there, or can be made.
-// Called before long work, so that it is not in vain; changes nothing.
+// Whether the output file `path` ("" and "-" aside) can stand where it is to: makes folders and file, and removes again
+// what was not there. Called before long work, so that it is not in vain.
 Status CheckOutput(const std::string& path);
-// Of each; and that no two are one file. Empty ones are not given.
-Status CheckOutputs(std::initializer_list<std::string> paths);
+// Of each; and that no two are one file, and none is one of the `inputs`. Empty ones are not given.
+Status CheckOutputs(std::initializer_list<std::string> paths, std::span<const std::filesystem::path> inputs = {});
+// Whether files can be written in the folder, which may have to be made; "": it is not given.
+Status CheckOutputFolder(const std::string& folder);
 
 // Writes the file and makes the folder that it stands in. Called when there is something to write, so that a command
 // that fails leaves nothing behind.

@@ -60,7 +60,7 @@ class CompileCommand final : public Command {
     options.node_nm = node_nm_;
     if (!folder_.empty()) {
       KILN_RETURN_IF_ERROR(hardware::CheckRtlFolder(folder_));
-      KILN_RETURN_IF_ERROR(CheckOutput((std::filesystem::path(folder_) / "program.txt").string()));
+      KILN_RETURN_IF_ERROR(CheckOutputFolder(folder_));
     }
     KILN_ASSIGN_OR_RETURN(const CompiledNetwork compiled, CompileFlow(options));
     const Program& program = *compiled.program;

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "kiln/support/installation.h"
+
 namespace kiln::cli {
 
 namespace fs = std::filesystem;
@@ -19,20 +21,7 @@ std::vector<fs::path> ResourceFolders() {
     }
   }
   folders.emplace_back(".");
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (!error) {
-    for (fs::path folder = program.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
-      if (fs::exists(folder / "share/kiln", error)) {  // installed: bin/kiln beside share/kiln
-        folders.push_back(folder / "share/kiln");
-        break;
-      }
-      if (fs::exists(folder / "accelerators", error)) {  // built in the source folder
-        folders.push_back(folder);
-        break;
-      }
-    }
-  }
+  if (const auto installed = DataFolder()) folders.push_back(*installed);
   return folders;
 }
 

@@ -12,7 +12,7 @@
 namespace kiln::cli {
 
 // Where folders such as `accelerators` are looked for, in order: the entries of $KILN_PATH (separated by ':'), the
-// current folder, then the source or installation folder that the program stands in.
+// current folder, then what comes with Kiln (support/installation.h).
 std::vector<std::filesystem::path> ResourceFolders();
 
 // YAML files in <resource folder>/<kind>, sorted by name; where a name stands in several folders, the first counts.

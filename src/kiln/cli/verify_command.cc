@@ -2,6 +2,8 @@
 #include <CLI/App.hpp>
 #include <chrono>
 
+#include "fmt/format.h"
+
 #include "kiln/cli/arguments.h"
 #include "kiln/cli/checks.h"
 #include "kiln/cli/command.h"
@@ -52,6 +54,7 @@ class VerifyCommand final : public Command {
     KILN_ASSIGN_OR_RETURN(FlowOptions options, flow_.Options());
     if (!flow_.images_given()) options.images.random = limit_;
     KILN_RETURN_IF_ERROR(CheckOutputs({json_, wave_}));
+    KILN_RETURN_IF_ERROR(CheckOutputFolder(rtl_.folder.string()));
 
     VerifyReport report;
     {
@@ -94,7 +97,7 @@ class VerifyCommand final : public Command {
     report->accelerator = compiled.accelerator->name();
     report->images = images;
     report->notes = compiled.report.notes;
-    report->untimed_reason = rtl_.ideal_memory() ? "" : "the memory is not the ideal one of the cycle level";
+    report->untimed_reason = UntimedReason(*compiled.accelerator);
     report->timed = report->untimed_reason.empty();
     KILN_ASSIGN_OR_RETURN(const RunResult functional,
                           run(Level::kFunctional, "functional", &report->functional_seconds));
@@ -102,6 +105,14 @@ class VerifyCommand final : public Command {
     KILN_ASSIGN_OR_RETURN(const RunResult rtl, run(Level::kRtl, "rtl", &report->rtl_seconds));
     CompareLevels(*compiled.program, functional, cycle, rtl, report);
     return wave_.empty() ? OkStatus() : Record(compiled, progress, report);
+  }
+
+  // Why cycles are not compared; empty: they are.
+  std::string UntimedReason(const Accelerator& accelerator) const {
+    if (!rtl_.steady_memory()) return "the memory is not of one latency, as the cycle level's is";
+    const uint64_t most = accelerator.MostMemoryLatency();
+    if (rtl_.memory_latency <= most) return "";
+    return fmt::format("the hardware has room for requests under way up to a memory latency of {}", most);
   }
 
   // Runs the first image that differs once more, with its signals.

@@ -3,11 +3,13 @@
 #include <fmt/ranges.h>
 
 #include <CLI/App.hpp>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "kiln/cli/arguments.h"
 #include "kiln/cli/command.h"
+#include "kiln/cli/vta_config.h"
 #include "kiln/cli/vta_serve.h"
 #include "kiln/cli/vta_vectors.h"
 #include "kiln/report/text.h"
@@ -37,13 +39,15 @@ class LintCommand {
   }
 
   Status Run(Context& context) const {
-    KILN_RETURN_IF_ERROR(CheckOutput(json_));
+    const std::filesystem::path inputs[] = {file_};
+    KILN_RETURN_IF_ERROR(CheckOutputs({json_}, inputs));
     KILN_ASSIGN_OR_RETURN(const vta::ProgramVector vector, vta::ReadProgramVector(file_));
     const vta::LintResult result = vta::Lint(vector, most_steps_);
-    nlohmann::ordered_json json = {{"findings", nlohmann::json::array()},
-                                   {"not_portable_hls", result.hls},
-                                   {"not_portable_chisel", result.chisel},
-                                   {"hazard_free", result.hazard_free}};
+    nlohmann::ordered_json json = {{"findings", nlohmann::json::array()}};
+    // What a program that is stopped would have done on hardware is not known.
+    json["not_portable_hls"] = result.judged ? nlohmann::ordered_json(result.hls) : nullptr;
+    json["not_portable_chisel"] = result.judged ? nlohmann::ordered_json(result.chisel) : nullptr;
+    json["hazard_free"] = result.judged ? nlohmann::ordered_json(result.hazard_free) : nullptr;
     Table table;
     table.Right("launch").Right("instruction").Column("what").Column("found");
     for (const vta::Finding& finding : result.findings) {
@@ -58,17 +62,20 @@ class LintCommand {
       context.out << Dump(json);
     } else {
       context.out << (result.findings.empty() ? std::string("nothing found\n") : table.ToString()) << '\n'
-                  << "portable to HLS     " << Reasons(result.hls) << '\n'
-                  << "portable to Chisel  " << Reasons(result.chisel) << '\n'
-                  << "hazards             " << (result.hazard_free ? "none" : "an accumulator is used again too soon")
-                  << '\n';
+                  << Portability(result);
       if (!json_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(json_, Dump(json)));
     }
     if (result.findings.empty()) return OkStatus();
-    return absl::DataLossError(fmt::format("{}: {} findings", file_, result.findings.size()));
+    const size_t count = result.findings.size();
+    return absl::DataLossError(fmt::format("{}: {} finding{}", file_, count, count == 1 ? "" : "s"));
   }
 
  private:
+  static std::string Portability(const vta::LintResult& result) {
+    if (!result.judged) return "portability and hazards cannot be judged: the program does not come to its end\n";
+    return fmt::format("portable to HLS     {}\nportable to Chisel  {}\nhazards             {}\n", Reasons(result.hls),
+                       Reasons(result.chisel), result.hazard_free ? "none" : "an accumulator is used again too soon");
+  }
   static std::string Reasons(const std::set<std::string>& reasons) {
     return reasons.empty() ? "yes" : fmt::format("no: {}", fmt::join(reasons, ", "));
   }
@@ -85,9 +92,7 @@ class TextCommand {
     app.add_option("file", file_, assembles_ ? "A program as text" : "A program: 16 bytes an instruction")
         ->required()
         ->type_name("FILE");
-    app.add_option("--config", config_,
-                   "Design point (YAML), or the original's configuration (JSON); without: its default")
-        ->type_name("FILE");
+    DeclareVtaConfig(app, &config_);
     app.add_option(
            "-o,--output", output_,
            assembles_ ? "Where the program goes; - is standard output" : "Where the text goes; - is standard output")
@@ -98,8 +103,9 @@ class TextCommand {
   }
 
   Status Run(Context& context) const {
-    KILN_RETURN_IF_ERROR(CheckOutput(output_));
-    KILN_ASSIGN_OR_RETURN(const vta::Config config, vta::LoadConfig(config_));
+    const std::filesystem::path inputs[] = {file_};
+    KILN_RETURN_IF_ERROR(CheckOutputs({output_}, inputs));
+    KILN_ASSIGN_OR_RETURN(const vta::Config config, FindVtaConfig(config_));
     const vta::Encoding encoding(config);
     KILN_ASSIGN_OR_RETURN(const std::string content, ReadFile(file_, uint64_t{1} << 30));
     if (assembles_) {

@@ -5,6 +5,7 @@
 #include <CLI/App.hpp>
 
 #include "kiln/cli/checks.h"
+#include "kiln/cli/vta_config.h"
 #include "kiln/targets/vta/remote_device.h"
 #include "kiln/targets/vta/remote_server.h"
 
@@ -12,7 +13,7 @@ namespace kiln::cli {
 namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
-constexpr uint64_t kMostMiB = 4095;              // addresses have 32 bits
+constexpr int64_t kMostMiB = 4095;               // addresses have 32 bits
 constexpr uint64_t kMostInstructions = 2 << 20;  // what the runtime has room for
 
 }  // namespace
@@ -21,10 +22,7 @@ void ServeCommand::Declare(CLI::App& app) {
   app.add_option("--device", device_, "What runs the programs: functional, cycle or rtl")
       ->type_name("NAME")
       ->capture_default_str();
-  app.add_option("--on", config_,
-                 "Design point (YAML), or the original's configuration (JSON); without: its default. Clients with "
-                 "another one are refused")
-      ->type_name("CONFIG");
+  DeclareVtaConfig(app, &config_, ". Clients with other sizes are refused");
   app.add_option("--port", port_, "TCP port; 0: any that is free, which is printed")
       ->check(InRange(0, 65535))
       ->type_name("P")
@@ -40,7 +38,7 @@ void ServeCommand::Declare(CLI::App& app) {
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--memory", memory_mib_, "Memory of a machine in MiB")
-      ->check(CLI::Range(uint64_t{1}, kMostMiB))
+      ->check(InRange(1, kMostMiB))
       ->type_name("N")
       ->capture_default_str();
   DeclareVtaSteps(app, &most_steps_);
@@ -51,7 +49,7 @@ void ServeCommand::Declare(CLI::App& app) {
 
 Status ServeCommand::Run(Context& context) const {
   vta::ServerSettings settings;
-  KILN_ASSIGN_OR_RETURN(settings.service.config, vta::LoadConfig(config_));
+  KILN_ASSIGN_OR_RETURN(settings.service.config, FindVtaConfig(config_));
   KILN_ASSIGN_OR_RETURN(settings.service.token,
                         token_file_.empty() ? vta::TokenOfEnvironment() : vta::TokenOfFile(token_file_));
   settings.service.device = device_;

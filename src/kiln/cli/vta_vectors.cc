@@ -11,6 +11,7 @@
 
 #include "kiln/cli/arguments.h"
 #include "kiln/cli/checks.h"
+#include "kiln/cli/vta_config.h"
 #include "kiln/report/chrome_trace.h"
 #include "kiln/report/text.h"
 #include "kiln/targets/vta/program_vector.h"
@@ -21,6 +22,22 @@ namespace kiln::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int64_t kMostSteps = 1'000'000'000'000'000'000;
+
+// Options of exec that are of some levels only. To name one elsewhere is an error: a run that passes over it would not
+// be the run that was asked for.
+struct Heeded {
+  const char* option;
+  std::set<std::string_view> levels;
+  const char* fault;
+};
+const Heeded kHeeded[] = {
+    {"--orders", {"functional"}, "stages have an order at the functional level only; elsewhere they have time"},
+    {"--trace", {"cycle"}, "what units do when is told by the cycle level only"},
+    {"--designs", {"rtl"}, "designs are emitted and built at the rtl level only"},
+    {"--on", {"cycle", "rtl"}, "a design point says more than the vector's sizes only where there is time"},
+};
 
 // The JSON files that the arguments name: files themselves, and whatever stands in folders, however deep; each once.
 StatusOr<std::vector<fs::path>> JsonFiles(const std::vector<std::string>& arguments) {
@@ -55,7 +72,7 @@ void DeclareVtaSteps(CLI::App& app, uint64_t* steps) {
          "--max-steps", *steps,
          "The most steps (micro-op executions, elements moved; with --level cycle, cycles) of a launch before it is "
          "stopped")
-      ->check(CLI::PositiveNumber)
+      ->check(InRange(1, kMostSteps))
       ->type_name("N")
       ->capture_default_str();
 }
@@ -74,11 +91,12 @@ bool VectorsCommand::IsOneFile() const {
   return arguments_.size() == 1 && !fs::is_directory(arguments_[0], error);
 }
 
-Status VectorsCommand::RunEach(Context& context, std::string_view format, const RunOne& run,
-                               const std::string& how) const {
-  KILN_RETURN_IF_ERROR(CheckOutput(json_));
+Status VectorsCommand::RunEach(Context& context, std::string_view format, const RunOne& run, const std::string& how,
+                               const std::string& output) const {
   KILN_ASSIGN_OR_RETURN(const std::vector<fs::path> files, JsonFiles(arguments_));
+  KILN_RETURN_IF_ERROR(CheckOutputs({json_, output}, files));
   std::vector<Row> rows;
+  std::string error_before;
   Progress progress = context.StartProgress("vectors", std::ssize(files));
   for (int64_t i = 0; i < std::ssize(files); ++i) {
     const fs::path& file = files[static_cast<size_t>(i)];
@@ -86,8 +104,10 @@ Status VectorsCommand::RunEach(Context& context, std::string_view format, const 
     const auto json = vta::ReadJson(file);
     if (json.ok() && !IsNamed(file) && !vta::HasFormat(*json, format)) continue;
     auto outcome = json.ok() ? run(*json, file) : json.status();
-    if (!outcome.ok() && IsNamed(file)) return outcome.status();
-    if (!outcome.ok()) outcome = Outcome{file.stem().string(), "", "", MessageOf(outcome.status()), std::nullopt};
+    const std::string error = MessageOf(outcome.status());
+    if (!outcome.ok() && (IsNamed(file) || error == error_before)) return outcome.status();
+    error_before = error;
+    if (!outcome.ok()) outcome = Outcome{file.stem().string(), "", "", error, std::nullopt};
     rows.push_back({file.string(), *std::move(outcome)});
   }
   if (rows.empty()) {
@@ -106,7 +126,8 @@ Status VectorsCommand::Report(Context& context, const std::vector<Row>& rows, co
   table.Column("result");
   for (const auto& [file, one] : rows) {
     if (one.difference.has_value()) ++failed;
-    std::vector<std::string> cells = {one.name, one.configuration};
+    const bool same_name = one.name == fs::path(file).stem();
+    std::vector<std::string> cells = {same_name ? file : fmt::format("{} ({})", file, one.name), one.configuration};
     if (timed) cells.push_back(one.time.has_value() ? fmt::format("{}", one.time->cycles) : "");
     cells.push_back(one.difference ? "FAIL: " + *one.difference : "pass" + one.what);
     table.Row(cells);
@@ -132,6 +153,7 @@ Status VectorsCommand::Report(Context& context, const std::vector<Row>& rows, co
 
 void ExecCommand::Declare(CLI::App& app) {
   DeclareFiles(app, "Program vectors (NAME.json), or folders of them");
+  app_ = &app;
   app.add_option(
          "--level", level_,
          "What runs them: functional; cycle, which tells cycles and counters, too; rtl, the hardware simulated by "
@@ -152,21 +174,51 @@ void ExecCommand::Declare(CLI::App& app) {
                  "With --level rtl, where designs and their simulations go, to be used again; default: a temporary "
                  "folder")
       ->type_name("DIR");
+  app.add_option("--on", machine_,
+                 "With --level cycle or rtl, the machine whose time counts: a name (kiln list accelerators), a YAML "
+                 "file or the original's configuration (JSON), of the vectors' sizes; default: those sizes, and what "
+                 "else a design point has by default")
+      ->type_name("ACCELERATOR");
   DeclareVtaSteps(app, &most_steps_);
   app.footer(
       "Examples:\n  kiln vta exec vectors/ --orders 20\n  kiln vta exec vectors/ --level cycle\n"
       "  kiln vta exec vectors/ --level rtl --designs designs");
 }
 
-Status ExecCommand::Run(Context& context) const {
-  KILN_RETURN_IF_ERROR(CheckOutput(trace_));
-  const bool cycles = level_ == "cycle", hardware = level_ == "rtl";
-  vta::RtlDesigns designs(designs_);
-  if (!trace_.empty() && !(cycles && IsOneFile())) {
-    return absl::InvalidArgumentError("--trace needs --level cycle and the name of one file");
+Status ExecCommand::CheckHeeded() const {
+  for (const Heeded& row : kHeeded) {
+    if (IsGiven(*app_, row.option) && !row.levels.contains(level_)) {
+      return ErrorAt("", row.option, row.fault, fmt::format("leave it out, or choose --level {}", *row.levels.begin()));
+    }
   }
+  return OkStatus();
+}
+
+// A vector, on the machine that --on names.
+StatusOr<vta::ProgramVector> ExecCommand::Read(const vta::Json& json, const fs::path& file,
+                                               const std::optional<vta::Config>& machine) const {
+  KILN_ASSIGN_OR_RETURN(vta::ProgramVector vector, vta::ParseProgramVector(json, file));
+  if (!machine.has_value()) return vector;
+  if (const std::string sizes = vta::SizesOf(vector.config); sizes != vta::SizesOf(*machine)) {
+    return ErrorAt(file.string(), "key 'config'", "is of the sizes " + sizes,
+                   fmt::format("--on {} has {}", machine_, vta::SizesOf(*machine)));
+  }
+  vector.config = *machine;
+  return vector;
+}
+
+Status ExecCommand::Run(Context& context) const {
+  const bool cycles = level_ == "cycle", hardware = level_ == "rtl";
+  KILN_RETURN_IF_ERROR(CheckHeeded());
+  if (!trace_.empty() && !IsOneFile()) return ErrorAt("", "--trace", "is of one program", "name one file");
+  KILN_RETURN_IF_ERROR(CheckOutputFolder(designs_));
+  std::optional<vta::Config> machine;
+  if (!machine_.empty()) {
+    KILN_ASSIGN_OR_RETURN(machine, FindVtaConfig(machine_));
+  }
+  vta::RtlDesigns designs(designs_);
   const auto run = [&](const vta::Json& json, const fs::path& file) -> StatusOr<Outcome> {
-    KILN_ASSIGN_OR_RETURN(const vta::ProgramVector vector, vta::ParseProgramVector(json, file));
+    KILN_ASSIGN_OR_RETURN(const vta::ProgramVector vector, Read(json, file, machine));
     Outcome one{vector.name, vta::SizesOf(vector.config), "", std::nullopt, std::nullopt};
     if (vector.fault.has_value()) one.what = fmt::format(", stopped with {}", *vector.fault);
     if (cycles) return RunCycles(vector, std::move(one));
@@ -177,7 +229,8 @@ Status ExecCommand::Run(Context& context) const {
   return RunEach(context, vta::kProgramVectorFormat, run,
                  cycles     ? " at the cycle level"
                  : hardware ? " on the hardware, in the cycle level's cycles"
-                            : fmt::format(", in {} orders of the stages", orders_));
+                            : fmt::format(", in {} orders of the stages", orders_),
+                 trace_);
 }
 
 std::optional<std::string> ExecCommand::RunOrders(const vta::ProgramVector& vector) const {

@@ -39,8 +39,10 @@ class VectorsCommand {
   bool IsOneFile() const;
   // Has `run` say what came of each file of the format and prints all. What a folder holds beside them is left out;
   // what is named has to be one. An error of a file that is named ends the command; of one in a folder it is what came
-  // of it. `how`: ", in 10 orders of the stages". Error: vectors fail.
-  Status RunEach(Context& context, std::string_view format, const RunOne& run, const std::string& how) const;
+  // of it, unless the file before had the same, which is then of neither and ends the command, too. `how`: ", in 10
+  // orders of the stages"; `output`: a file that `run` writes. Error: vectors fail.
+  Status RunEach(Context& context, std::string_view format, const RunOne& run, const std::string& how,
+                 const std::string& output = "") const;
 
  private:
   struct Row {
@@ -64,7 +66,13 @@ class ExecCommand : public VectorsCommand {
   StatusOr<Outcome> RunCycles(const vta::ProgramVector& vector, Outcome one) const;
   StatusOr<Outcome> RunHardware(const vta::ProgramVector& vector, vta::RtlDesigns& designs, Outcome one) const;
 
-  std::string level_ = "functional", trace_, designs_;
+  // Options that this level passes over.
+  Status CheckHeeded() const;
+  StatusOr<vta::ProgramVector> Read(const vta::Json& json, const std::filesystem::path& file,
+                                    const std::optional<vta::Config>& machine) const;
+
+  const CLI::App* app_ = nullptr;
+  std::string level_ = "functional", trace_, designs_, machine_;
   int orders_ = 10;
   uint64_t most_steps_ = kVtaSteps;
 };

@@ -127,22 +127,43 @@ bool KeepsState(const std::string& cell) {
   return false;
 }
 
-std::vector<std::string> SequentialModules(const NetlistStatistics& statistics) {
+namespace {
+
+// Modules with something of `own` in them or below.
+std::vector<std::string> ModulesWith(const NetlistStatistics& statistics,
+                                     const std::function<bool(const ModuleStatistics&)>& own) {
   std::map<std::string, bool> known;
-  const std::function<bool(const std::string&)> is_sequential = [&](const std::string& module) {
+  const std::function<bool(const std::string&)> has_it = [&](const std::string& module) {
     if (const auto at = known.find(module); at != known.end()) return at->second;
     const ModuleStatistics& counts = statistics.at(module);
-    bool sequential = counts.memory_bits > 0;
-    for (const auto& [cell, count] : counts.cells) {
-      sequential = sequential || KeepsState(cell) || (statistics.contains(cell) && is_sequential(cell));
-    }
-    return known[module] = sequential;
+    bool has = own(counts);
+    for (const auto& [cell, count] : counts.cells) has = has || (statistics.contains(cell) && has_it(cell));
+    return known[module] = has;
   };
   std::vector<std::string> modules;
   for (const auto& [module, counts] : statistics) {
-    if (is_sequential(module)) modules.push_back(module);
+    if (has_it(module)) modules.push_back(module);
   }
   return modules;
+}
+
+// What reads a memory and what says how it begins: all that there is of a table.
+bool IsOfATable(const std::string& cell) { return cell.starts_with("$memrd") || cell.starts_with("$meminit"); }
+
+}  // namespace
+
+std::vector<std::string> SequentialModules(const NetlistStatistics& statistics) {
+  return ModulesWith(statistics, [](const ModuleStatistics& counts) {
+    return counts.memory_bits > 0 || std::any_of(counts.cells.begin(), counts.cells.end(),
+                                                 [](const auto& cell) { return KeepsState(cell.first); });
+  });
+}
+
+std::vector<std::string> StatefulModules(const NetlistStatistics& statistics) {
+  return ModulesWith(statistics, [](const ModuleStatistics& counts) {
+    return std::any_of(counts.cells.begin(), counts.cells.end(),
+                       [](const auto& cell) { return KeepsState(cell.first) && !IsOfATable(cell.first); });
+  });
 }
 
 void Resources::Add(const Resources& other, int64_t times) {

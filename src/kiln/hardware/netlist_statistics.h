@@ -32,6 +32,8 @@ bool KeepsState(const std::string& cell);
 
 // Modules with registers, latches or memories (tables, too) in them or below. Others are combinational.
 std::vector<std::string> SequentialModules(const NetlistStatistics& statistics);
+// Of these the ones that remember something: tables do not, what comes out of them follows from what goes in.
+std::vector<std::string> StatefulModules(const NetlistStatistics& statistics);
 
 // What a cell counts for.
 struct Resources {

@@ -12,6 +12,13 @@ void RtlConstant::Append(uint64_t value, int bits) {
   for (int i = 0; i < bits; i += 4) digits_.push_back("0123456789abcdef"[(value >> i) & 15]);
 }
 
+void RtlConstant::Append(const RtlConstant& constant, int width) {
+  KILN_CHECK(width % 4 == 0 && width >= constant.bits());
+  const size_t end = digits_.size() + static_cast<size_t>(width) / 4;
+  digits_ += constant.digits_;
+  digits_.resize(end, '0');
+}
+
 std::string RtlConstant::Text() const {
   const size_t last = digits_.find_last_not_of('0');
   std::string text = last == std::string::npos ? "0" : digits_.substr(0, last + 1);

@@ -11,6 +11,8 @@ class RtlConstant {
  public:
   // The next `bits` bits above all that are there: the lowest of value. A multiple of 4, at most 64.
   void Append(uint64_t value, int bits);
+  // Another constant, with zeros up to `width` bits, a multiple of 4.
+  void Append(const RtlConstant& constant, int width);
   int bits() const { return static_cast<int>(digits_.size()) * 4; }
 
   // The constant with zeros up to `width` bits, which is not less than bits(): as one literal, 64'h2a, and as an

@@ -190,6 +190,13 @@ std::string FormatDescriptor(const Format& format, DescriptorStyle style) {
   return ConstantOf(format, style).Literal(kFormatBits);
 }
 
+std::string FormatsDescriptor(std::span<const Format> formats) {
+  KILN_CHECK(std::ssize(formats) <= kMostListedFormats);
+  RtlConstant list;
+  for (const Format& format : formats) list.Append(ConstantOf(format, DescriptorStyle::kFields), kFormatBits);
+  return list.Literal(kMostListedFormats * kFormatBits);
+}
+
 std::string FormatConstantName(const Format& format) {
   std::string name = format.name;
   for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? static_cast<char>(std::toupper(c)) : '_';

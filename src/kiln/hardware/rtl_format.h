@@ -4,6 +4,7 @@
 #define KILN_HARDWARE_RTL_FORMAT_H_
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ enum class DescriptorStyle {
 
 // The literal of a format. Codebooks are tables in either style.
 std::string FormatDescriptor(const Format& format, DescriptorStyle style = DescriptorStyle::kFields);
+// The literal of a list of formats (kiln_format_pkg::formats_t), the first one lowest; at most kMostListedFormats.
+inline constexpr int kMostListedFormats = 3;
+std::string FormatsDescriptor(std::span<const Format> formats);
 // The literal of the quire of the two formats' products (numerics/quire.h), for psums and accumulations.
 std::string QuireDescriptor(const Format& input, const Format& weight);
 // How wide a format's numbers are between decoding and encoding, as its descriptor has it.

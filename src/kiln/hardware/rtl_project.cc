@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "fmt/format.h"
 #include "kiln/support/file.h"
+#include "kiln/support/installation.h"
 #include "kiln/support/process.h"
 
 namespace kiln::hardware {
@@ -95,11 +97,13 @@ std::string SettingsOf(const RtlProject& project) {
 
 StatusOr<fs::path> RtlLibrary() {
   const char* named = std::getenv("KILN_RTL");
-  fs::path library = named != nullptr ? fs::path(named) : fs::path(KILN_RTL_FOLDER);
+  const std::optional<fs::path> data = named == nullptr ? DataFolder() : std::nullopt;
+  const fs::path library = named != nullptr ? fs::path(named) : data.value_or("share/kiln") / "rtl";
   std::error_code error;
   if (fs::exists(library / "packages.f", error)) return library;
   return NotFoundAt(library.string(), "", "the SystemVerilog library is not there",
-                    "name its folder in the environment variable KILN_RTL");
+                    named != nullptr ? "KILN_RTL has to name the folder that holds packages.f"
+                                     : "`cmake --install` puts it beside the program; KILN_RTL names another folder");
 }
 
 StatusOr<std::vector<std::string>> NeededFiles(const fs::path& library, const std::string& text) {

@@ -21,8 +21,8 @@ struct RtlProject {
   std::vector<std::pair<std::string, std::string>> others;  // name and text: images, headers
 };
 
-// Where the SystemVerilog library is: $KILN_RTL, else the source folder that this program was built from. Error: no
-// library there.
+// Where the SystemVerilog library is: $KILN_RTL, else with the files that come with Kiln (support/installation.h).
+// Error: no library there.
 StatusOr<std::filesystem::path> RtlLibrary();
 
 // Error: the folder holds files, and is none that WriteRtlProject wrote (no design.mk in it names a TOP).

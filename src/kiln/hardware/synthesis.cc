@@ -39,7 +39,7 @@ class Run {
     KILN_RETURN_IF_ERROR(Elaborate());
     KILN_RETURN_IF_ERROR(Map());
     const auto resources_of = [this](const std::string& cell) { return ResourcesOf(cell); };
-    KILN_ASSIGN_OR_RETURN(result.design, SumUnits(mapped_, sources_.top, options_.depth, resources_of));
+    KILN_ASSIGN_OR_RETURN(result.design, SumUnits(mapped_.statistics, sources_.top, options_.depth, resources_of));
     if (for_cells()) {
       result.library = library_.name;
       if (options_.timing) {
@@ -122,9 +122,11 @@ class Run {
     }
     script += "hierarchy -check";
     for (const fs::path& folder : sources_.folders) script += fmt::format(" -libdir {}", folder.string());
-    script +=
-        fmt::format(" -top {0}\nrename -top {0}\nproc\nopt_clean\ntee -q -o {1} stat -width -json\nwrite_rtlil {2}\n",
-                    sources_.top, Path("elaborated.json"), Path("elaborated.il"));
+    // What is counted is what constants leave: a decoder of one format is a hundredth of the text that takes them all.
+    script += fmt::format(
+        " -top {0}\nrename -top {0}\nproc\nopt_clean\nwrite_rtlil {1}\n"
+        "opt_expr\nopt_muxtree\nopt_clean\ntee -q -o {2} stat -width -json\n",
+        sources_.top, Path("elaborated.il"), Path("elaborated.json"));
     KILN_ASSIGN_OR_RETURN(const std::string sources, HashOfSources());
     Progress("elaborate", sources_.top, 0, 1);
     KILN_RETURN_IF_ERROR(Yosys("elaborate", script, sources, {Path("elaborated.json"), Path("elaborated.il")}));
@@ -141,7 +143,6 @@ class Run {
   Status Map() {
     const std::string fpga_cells = Path("fpga_cells.il");
     if (!for_cells()) KILN_RETURN_IF_ERROR(Yosys("fpga_cells", FpgaCells(fpga_cells), "", {fpga_cells}));
-    KILN_ASSIGN_OR_RETURN(const std::vector<MappingPart> parts, Parts());
     PartsMapping mapping;
     mapping.folder = work_ / "parts";
     mapping.tools = tools_;
@@ -156,22 +157,38 @@ class Run {
       }
       return CellCommands({Path("cells.lib"), Path("ports.constr"), period_ns()}, part.large);
     };
-    const auto count = static_cast<int64_t>(parts.size());
-    mapping.started = [&](const MappingPart& part, int64_t done) {
-      Progress("map", SourceName(part.name), done, count);
+    mapping.started = [&](const MappingPart& part, int64_t done, int64_t total) {
+      Progress("map", SourceName(part.name), done, total);
     };
+    KILN_ASSIGN_OR_RETURN(const std::vector<MappingPart> parts, Parts(mapping));
     KILN_ASSIGN_OR_RETURN(mapped_, MapParts(parts, mapping));
-    return MergeNetlists(parts, mapping.folder);
+    return MergeNetlists();
   }
-  StatusOr<std::vector<MappingPart>> Parts() const {
+  // Modules whose estimates are in doubt are mapped to see what they come to.
+  StatusOr<std::vector<MappingPart>> Parts(const PartsMapping& mapping) const {
     KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(Path("elaborated.il")));
     KILN_ASSIGN_OR_RETURN(const RtlilDesign design, ParseRtlil(text));
-    return CutIntoParts(design, FindBoundaries(elaborated_, sources_.top), memories_, sources_.top, options_.clock);
-  }
-  Status MergeNetlists(const std::vector<MappingPart>& parts, const fs::path& folder) const {
-    std::string netlist;
+    const auto cut = [&](const Boundaries& boundaries) {
+      return CutIntoParts(design, boundaries, memories_, sources_.top, options_.clock);
+    };
+    const Boundaries estimated = FindBoundaries(elaborated_, sources_.top);
+    KILN_ASSIGN_OR_RETURN(std::vector<MappingPart> parts, cut(estimated));
+    if (estimated.doubtful.empty()) return parts;
+    const std::set<std::string> doubtful(estimated.doubtful.begin(), estimated.doubtful.end());
+    std::erase_if(parts, [&](const MappingPart& part) { return !doubtful.contains(part.modules.front()); });
+    KILN_ASSIGN_OR_RETURN(const NetlistStatistics counted, MapWhole(parts, mapping));
+    std::map<std::string, int64_t> measured;
     for (const MappingPart& part : parts) {
-      KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(folder / (part.name + ".v")));
+      KILN_ASSIGN_OR_RETURN(const SynthesisedUnit unit,
+                            SumUnits(counted, part.name, 0, [](const std::string&) { return Resources{.cells = 1}; }));
+      for (const std::string& module : part.modules) measured[module] = unit.resources.cells;
+    }
+    return cut(FindBoundaries(elaborated_, sources_.top, measured));
+  }
+  Status MergeNetlists() const {
+    std::string netlist;
+    for (const std::string& part : mapped_.names) {
+      KILN_ASSIGN_OR_RETURN(const std::string text, NetlistOf(mapped_, part, work_ / "parts"));
       netlist += text;
     }
     return WriteFile(Path("netlist.v"), netlist);
@@ -199,7 +216,8 @@ class Run {
   StatusOr<Timing> Time() const {
     Progress("time", sources_.top, 0, 1);
     std::map<std::string, std::set<std::string>> left_out;
-    for (const auto& [around, module] : ModulesLeftOut(mapped_, sources_.top)) left_out[around].insert(module);
+    for (const auto& [around, module] : ModulesLeftOut(mapped_.statistics, sources_.top))
+      left_out[around].insert(module);
     TimingSetup setup;
     setup.work = work_;
     setup.netlist = Path("netlist.v");
@@ -207,8 +225,8 @@ class Run {
     if (!left_out.empty()) {
       setup.netlist = Path("timed.v");
       std::string netlist;
-      for (const auto& [module, counts] : mapped_) {
-        KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(work_ / "parts" / (module + ".v")));
+      for (const auto& [module, counts] : mapped_.statistics) {
+        KILN_ASSIGN_OR_RETURN(const std::string text, NetlistOf(mapped_, module, work_ / "parts"));
         netlist += LeaveInstancesOut(text, left_out[module], &instances);
       }
       KILN_RETURN_IF_ERROR(WriteFile(setup.netlist, netlist));
@@ -229,7 +247,8 @@ class Run {
   fs::path work_;
   LibertyLibrary library_;
   std::string inverter_, tools_;
-  NetlistStatistics elaborated_, mapped_;
+  NetlistStatistics elaborated_;
+  MappedParts mapped_;
   std::set<std::string> memories_;
 };
 

@@ -19,7 +19,9 @@ struct Gates {
 // What of a design is mapped together.
 class BoundarySearch {
  public:
-  BoundarySearch(const NetlistStatistics& statistics, const std::string& top) : statistics_(statistics) {
+  BoundarySearch(const NetlistStatistics& statistics, const std::string& top,
+                 const std::map<std::string, int64_t>& measured)
+      : statistics_(statistics), measured_(measured) {
     for (std::string& module : SequentialModules(statistics)) kept_.insert(std::move(module));
     kept_.insert(top);
     Order(top);
@@ -30,17 +32,25 @@ class BoundarySearch {
     for (auto module = order_.rbegin(); module != order_.rend(); ++module) {
       if (!kept_.contains(*module) && GatesOf(*module).all * (copies_[*module] - 1) > kCopiedGates) {
         kept_.insert(*module);
+        if (GatesOf(*module).all <= kDoubtfulGates && !measured_.contains(*module)) doubtful_.insert(*module);
       }
+      // What is in a small module has been measured with it.
+      if (!kept_.contains(*module) && measured_.contains(*module)) continue;
       const int64_t copies = kept_.contains(*module) ? 1 : copies_[*module];
       for (const auto& [cell, count] : statistics_.at(*module).cells) {
         if (statistics_.contains(cell)) copies_[cell] += count * copies;
       }
     }
     Boundaries boundaries;
+    const std::vector<std::string> stateful = StatefulModules(statistics_);
     gates_.clear();  // now without what is kept
     for (const std::string& module : order_) {
       if (!kept_.contains(module)) continue;
       boundaries.kept.push_back(module);
+      if (module != order_.back() && std::find(stateful.begin(), stateful.end(), module) == stateful.end()) {
+        boundaries.stateless.push_back(module);
+        if (doubtful_.contains(module)) boundaries.doubtful.push_back(module);
+      }
       const Gates gates = GatesOf(module);
       if (gates.all > kLargeGates && gates.arithmetic > kArithmeticGates) boundaries.large.push_back(module);
     }
@@ -60,6 +70,9 @@ class BoundarySearch {
   Gates GatesOf(const std::string& module) {
     if (const auto known = gates_.find(module); known != gates_.end()) return known->second;
     constexpr int64_t kGatesPerMemoryBit = 3;  // to choose a word
+    if (const auto gates = measured_.find(module); gates != measured_.end()) {
+      return gates_[module] = {.all = gates->second, .arithmetic = 0};
+    }
     Gates gates{.all = kGatesPerMemoryBit * statistics_.at(module).memory_bits};
     for (const auto& [cell, count] : statistics_.at(module).cells) {
       if (!statistics_.contains(cell)) {
@@ -75,7 +88,8 @@ class BoundarySearch {
   }
 
   const NetlistStatistics& statistics_;
-  std::set<std::string> kept_, seen_;
+  const std::map<std::string, int64_t>& measured_;
+  std::set<std::string> kept_, doubtful_, seen_;
   std::vector<std::string> order_;
   std::map<std::string, int64_t> copies_;
   std::map<std::string, Gates> gates_;
@@ -112,8 +126,9 @@ int64_t ArithmeticEstimate(const std::string& cell) {
   return 0;
 }
 
-Boundaries FindBoundaries(const NetlistStatistics& statistics, const std::string& top) {
-  return BoundarySearch(statistics, top).Find();
+Boundaries FindBoundaries(const NetlistStatistics& statistics, const std::string& top,
+                          const std::map<std::string, int64_t>& measured) {
+  return BoundarySearch(statistics, top, measured).Find();
 }
 
 }  // namespace kiln::hardware

@@ -1,11 +1,17 @@
 #include "kiln/hardware/synthesis_mapping.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
+#include <iterator>
+#include <set>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "fmt/format.h"
 #include "kiln/hardware/synthesis.h"
+#include "kiln/support/check.h"
 #include "kiln/support/file.h"
 #include "kiln/support/hash.h"
 #include "kiln/support/process.h"
@@ -31,19 +37,25 @@ bool IsDone(const fs::path& mark, const std::string& recipe, const std::vector<f
   return before.ok() && *before == recipe;
 }
 
-// One part: its files are named after it.
-StatusOr<ModuleStatistics> MapPart(const MappingPart& part, const PartsMapping& mapping) {
+constexpr const char* kInstances = ".instances";
+
+// One part: its files are named after it. Instances of modules without state are listed.
+StatusOr<ModuleStatistics> MapPart(const MappingPart& part, const PartsMapping& mapping,
+                                   const std::set<std::string>& listed) {
   const auto file = [&](const char* extension) { return mapping.folder / (part.name + extension); };
-  const fs::path input = file(".il"), counts = file(".json"), netlist = file(".v");
+  const fs::path input = file(".il"), counts = file(".json"), netlist = file(".v"), instances = file(kInstances);
   YosysRun run;
   run.folder = mapping.folder;
   run.name = part.name;
   run.inputs = fmt::format("{}# design {:016x}\n", mapping.tools, StableHash(part.design));
   run.outputs = {counts, netlist};
+  if (!listed.empty()) run.outputs.push_back(instances);
   run.design = mapping.top;
   run.script = fmt::format(
-      "read_rtlil {}\n{}clean -purge\nrename {} {}\ntee -q -o {} stat -json\nwrite_verilog -noattr -simple-lhs {}\n",
-      input.string(), mapping.commands(part), kPartModule, part.name, counts.string(), netlist.string());
+      "read_rtlil {}\n{}clean -purge\nrename {} {}\n{}tee -q -o {} stat -json\nwrite_verilog -noattr -simple-lhs "
+      "{}\n{}",
+      input.string(), mapping.commands(part), kPartModule, part.name, NameInstances(listed), counts.string(),
+      netlist.string(), WriteInstances(listed, instances.string()));
   KILN_RETURN_IF_ERROR(WriteFile(input, part.design));
   KILN_RETURN_IF_ERROR(RunYosys(run));
   KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(counts));
@@ -105,18 +117,30 @@ std::string FpgaCommands(const FpgaMapping& mapping, bool large, bool is_top) {
          synthesis + "finalize:edif\n";
 }
 
-StatusOr<NetlistStatistics> MapParts(const std::vector<MappingPart>& parts, const PartsMapping& mapping) {
+namespace {
+
+using Modules = std::set<std::string>;
+
+// How far the mapping is when parts are begun.
+struct Count {
+  int64_t done = 0, waiting = 0;  // before, and after them
+};
+
+StatusOr<std::vector<ModuleStatistics>> MapAll(const std::vector<MappingPart>& parts, const PartsMapping& mapping,
+                                               const std::function<Modules(const MappingPart&)>& listed,
+                                               const Count& count) {
+  const int64_t total = count.done + static_cast<int64_t>(parts.size()) + count.waiting;
   std::vector<StatusOr<ModuleStatistics>> found(parts.size(), ModuleStatistics());
   std::atomic<size_t> next = 0;
-  std::atomic<int64_t> done = 0;
+  std::atomic<int64_t> done = count.done;
   std::atomic<bool> failed = false;
   // Begun in order: where one fails, those before it have been begun, and the first failure is always the same one.
   const auto work = [&] {
     while (!failed) {
       const size_t i = next++;
       if (i >= parts.size()) return;
-      if (mapping.started) mapping.started(parts[i], done);
-      found[i] = MapPart(parts[i], mapping);
+      if (mapping.started) mapping.started(parts[i], done, total);
+      found[i] = MapPart(parts[i], mapping, listed(parts[i]));
       if (!found[i].ok()) failed = true;
       ++done;
     }
@@ -126,12 +150,119 @@ StatusOr<NetlistStatistics> MapParts(const std::vector<MappingPart>& parts, cons
     for (int job = 1; job < mapping.jobs; ++job) others.emplace_back(work);
     work();
   }
-  NetlistStatistics statistics;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    KILN_RETURN_IF_ERROR(found[i].status());
-    statistics[parts[i].name] = *std::move(found[i]);
+  std::vector<ModuleStatistics> statistics;
+  for (StatusOr<ModuleStatistics>& one : found) {
+    KILN_RETURN_IF_ERROR(one.status());
+    statistics.push_back(*std::move(one));
   }
   return statistics;
+}
+
+// Maps parts from the top down where what a part is to be depends on those above it.
+class PartsMapper {
+ public:
+  PartsMapper(const std::vector<MappingPart>& parts, const PartsMapping& mapping) : parts_(parts), mapping_(mapping) {
+    for (const MappingPart& part : parts) {
+      if (part.stateless) stateless_.insert(part.name);
+    }
+  }
+
+  StatusOr<MappedParts> Map() {
+    std::vector<MappingPart> next;
+    std::vector<const MappingPart*> waiting;
+    for (const MappingPart& part : parts_) {
+      if (part.stateless) {
+        waiting.push_back(&part);
+      } else {
+        next.push_back(part);
+      }
+    }
+    for (;;) {
+      KILN_RETURN_IF_ERROR(MapNext(next, static_cast<int64_t>(waiting.size())));
+      if (waiting.empty()) return std::move(mapped_);
+      // Those that no other one of them can have instances of.
+      std::set<std::string> used;
+      for (const MappingPart* part : waiting) used.insert(part->below.begin(), part->below.end());
+      std::vector<const MappingPart*> ready;
+      std::erase_if(waiting, [&](const MappingPart* part) {
+        if (!used.contains(part->name)) ready.push_back(part);
+        return !used.contains(part->name);
+      });
+      KILN_CHECK(!ready.empty());
+      next.clear();
+      for (const MappingPart* part : ready) {
+        for (auto& [name, wanted] : wanted_[part->name]) next.push_back(std::move(wanted));
+      }
+    }
+  }
+
+ private:
+  std::set<std::string> Listed(const MappingPart& part) const {
+    std::set<std::string> listed;
+    std::set_intersection(part.below.begin(), part.below.end(), stateless_.begin(), stateless_.end(),
+                          std::inserter(listed, listed.end()));
+    return listed;
+  }
+
+  Status MapNext(const std::vector<MappingPart>& parts, int64_t waiting) {
+    const Count count{.done = static_cast<int64_t>(mapped_.names.size()), .waiting = waiting};
+    const auto listed = [this](const MappingPart& part) { return Listed(part); };
+    KILN_ASSIGN_OR_RETURN(std::vector<ModuleStatistics> found, MapAll(parts, mapping_, listed, count));
+    for (size_t i = 0; i < parts.size(); ++i) {
+      mapped_.names.push_back(parts[i].name);
+      mapped_.statistics[parts[i].name] = std::move(found[i]);
+      if (!Listed(parts[i]).empty()) KILN_RETURN_IF_ERROR(ChooseBelow(parts[i]));
+    }
+    return OkStatus();
+  }
+
+  // What the instances in a mapped part are to be of.
+  Status ChooseBelow(const MappingPart& part) {
+    KILN_ASSIGN_OR_RETURN(const std::string text,
+                          ReadFile(mapping_.folder / (part.name + kInstances), uint64_t{1} << 30));
+    KILN_ASSIGN_OR_RETURN(const std::vector<MappedInstance> instances, ParseInstances(text));
+    for (const MappedInstance& instance : instances) {
+      const auto whole = std::find_if(parts_.begin(), parts_.end(),
+                                      [&](const MappingPart& below) { return below.name == instance.module; });
+      KILN_CHECK(whole != parts_.end());
+      MappingPart wanted = HasManyConstants(instance) ? WithConstants(*whole, instance.inputs) : *whole;
+      if (wanted.name != whole->name) {
+        mapped_.replaced[part.name].push_back({instance.name, whole->name, wanted.name});
+        std::map<std::string, int64_t>& cells = mapped_.statistics[part.name].cells;
+        if (--cells[whole->name] == 0) cells.erase(whole->name);
+        ++cells[wanted.name];
+      }
+      wanted_[whole->name].try_emplace(wanted.name, std::move(wanted));
+    }
+    return OkStatus();
+  }
+
+  const std::vector<MappingPart>& parts_;
+  const PartsMapping& mapping_;
+  std::set<std::string> stateless_;  // names
+  MappedParts mapped_;
+  std::map<std::string, std::map<std::string, MappingPart>> wanted_;  // of a part, by the names of what it is to be
+};
+
+}  // namespace
+
+StatusOr<MappedParts> MapParts(const std::vector<MappingPart>& parts, const PartsMapping& mapping) {
+  return PartsMapper(parts, mapping).Map();
+}
+
+StatusOr<NetlistStatistics> MapWhole(const std::vector<MappingPart>& parts, const PartsMapping& mapping) {
+  const auto none = [](const MappingPart&) { return Modules(); };
+  KILN_ASSIGN_OR_RETURN(std::vector<ModuleStatistics> found, MapAll(parts, mapping, none, {}));
+  NetlistStatistics statistics;
+  for (size_t i = 0; i < parts.size(); ++i) statistics[parts[i].name] = std::move(found[i]);
+  return statistics;
+}
+
+StatusOr<std::string> NetlistOf(const MappedParts& mapped, const std::string& part, const fs::path& folder) {
+  KILN_ASSIGN_OR_RETURN(std::string netlist, ReadFile(folder / (part + ".v")));
+  const auto replaced = mapped.replaced.find(part);
+  if (replaced == mapped.replaced.end()) return netlist;
+  return ReplaceInstances(netlist, replaced->second);
 }
 
 }  // namespace kiln::hardware

@@ -4,10 +4,12 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "kiln/hardware/netlist_statistics.h"
+#include "kiln/hardware/synthesis_instances.h"
 #include "kiln/hardware/synthesis_parts.h"
 #include "kiln/support/status.h"
 
@@ -45,12 +47,26 @@ struct PartsMapping {
   std::filesystem::path folder;  // where a part's files are; what is there already and still right is not done again
   std::string tools;             // what results depend on beside the commands: versions, the library
   std::string top;
-  int jobs = 1;                                                        // runs of Yosys at once
-  std::function<std::string(const MappingPart& part)> commands;        // from operators to cells
-  std::function<void(const MappingPart& part, int64_t done)> started;  // from any thread; may be empty
+  int jobs = 1;                                                  // runs of Yosys at once
+  std::function<std::string(const MappingPart& part)> commands;  // from operators to cells
+  // Told what begins, of how many so far known; from any thread; may be empty.
+  std::function<void(const MappingPart& part, int64_t done, int64_t total)> started;
 };
-// What the parts came to, by name. Netlists are `folder`/<name>.v. Results do not depend on `jobs`.
-StatusOr<NetlistStatistics> MapParts(const std::vector<MappingPart>& parts, const PartsMapping& mapping);
+struct MappedParts {
+  NetlistStatistics statistics;    // what the parts came to, by name
+  std::vector<std::string> names;  // of all that have been mapped
+  // Of a part, its instances that are of another part than its netlist says.
+  std::map<std::string, std::vector<ReplacedInstance>> replaced;
+};
+// Each part, those without state as their instances need them: with constants where instances have them at a good share
+// of their inputs (WithConstants), and not at all where there is no instance left. Results do not depend on `jobs`.
+//   parts   each before those that have instances of it
+StatusOr<MappedParts> MapParts(const std::vector<MappingPart>& parts, const PartsMapping& mapping);
+// What parts come to as they stand, without any of their instances' constants.
+StatusOr<NetlistStatistics> MapWhole(const std::vector<MappingPart>& parts, const PartsMapping& mapping);
+// The netlist of a part, which is `folder`/<name>.v but for the instances that are replaced.
+StatusOr<std::string> NetlistOf(const MappedParts& mapped, const std::string& part,
+                                const std::filesystem::path& folder);
 
 }  // namespace kiln::hardware
 

@@ -1,13 +1,36 @@
 #include "kiln/hardware/synthesis_parts.h"
 
+#include <algorithm>
 #include <map>
+#include <string_view>
 
 #include "fmt/format.h"
 #include "kiln/hardware/netlist_statistics.h"
+#include "kiln/support/check.h"
 #include "kiln/support/hash.h"
 
 namespace kiln::hardware {
 namespace {
+
+std::string NameOf(const std::string& module, const std::string& design) {
+  return fmt::format("{}${:016x}", SourceName(module), StableHash(design));
+}
+
+// The bits of a port, some of which are constants, as RTLIL writes a signal: { \port [31:23] 23'00000000000000000000000
+// }.
+std::string Signal(const std::string& port, const std::string& bits) {
+  if (bits.size() == 1) return bits == "x" ? '\\' + port : fmt::format("1'{}", bits);
+  std::string signal = "{";
+  for (size_t begin = 0; begin < bits.size();) {
+    const bool is_constant = bits[begin] != 'x';
+    size_t end = begin + 1;
+    while (end < bits.size() && (bits[end] != 'x') == is_constant) ++end;
+    signal += is_constant ? fmt::format(" {}'{}", end - begin, bits.substr(begin, end - begin))
+                          : fmt::format(" \\{} [{}:{}]", port, bits.size() - 1 - begin, bits.size() - end);
+    begin = end;
+  }
+  return signal + " }";
+}
 
 class Cutter {
  public:
@@ -18,11 +41,15 @@ class Cutter {
 
   // `modules` with boundaries of their own stand before those that use them.
   StatusOr<std::vector<MappingPart>> Cut(const std::vector<std::string>& modules, const std::set<std::string>& large,
-                                         const std::string& top) {
+                                         const std::set<std::string>& stateless, const std::string& top) {
     for (const std::string& module : modules) {
       if (!design_.contains(module)) return absl::InternalError("there is no module " + module + " to be mapped");
-      MappingPart part{.name = "", .design = DesignOf(module), .large = large.contains(module)};
-      part.name = module == top ? top : fmt::format("{}${:016x}", SourceName(module), StableHash(part.design));
+      MappingPart part;
+      part.design = DesignOf(module, &part.below);
+      part.ports = design_.at(module).ports;
+      part.large = large.contains(module);
+      part.stateless = stateless.contains(module);
+      part.name = module == top ? top : NameOf(module, part.design);
       names_[module] = part.name;
       const auto [same, is_new] = places_.try_emplace(part.name, parts_.size());
       if (is_new) {
@@ -30,31 +57,36 @@ class Cutter {
       } else if (parts_[same->second].design != part.design) {
         return absl::InternalError("two modules have the hash of " + part.name);
       }
+      parts_[same->second].modules.push_back(module);
     }
     return std::move(parts_);
   }
 
  private:
-  // The module, what becomes part of it in the order in which it is met, and the rest as black boxes.
-  std::string DesignOf(const std::string& module) const {
+  // The module, what becomes part of it in the order in which it is met, and the rest as black boxes, whose names go
+  // to `below`.
+  std::string DesignOf(const std::string& module, std::set<std::string>* below) const {
     std::vector<std::string> inside = {module};
     std::map<std::string, std::string> names = {{module, kPartModule}};
     std::map<std::string, std::string> boxes;  // by name in the netlist
     for (size_t i = 0; i < inside.size(); ++i) {
       for (const RtlilModule::Instance& instance : design_.at(inside[i]).instances) {
-        const std::string& below = instance.module;
-        if (const auto known = names_.find(below); known != names_.end()) {
-          names[below] = known->second;
-          boxes.emplace(known->second, below);
-        } else if (names.try_emplace(below, fmt::format("inside${}", inside.size())).second) {
-          inside.push_back(below);
+        const std::string& used = instance.module;
+        if (const auto known = names_.find(used); known != names_.end()) {
+          names[used] = known->second;
+          boxes.emplace(known->second, used);
+        } else if (names.try_emplace(used, fmt::format("inside${}", inside.size())).second) {
+          inside.push_back(used);
         }
       }
     }
     std::string text;
-    const auto name_of = [&names](const std::string& below) { return names.at(below); };
+    const auto name_of = [&names](const std::string& used) { return names.at(used); };
     for (const std::string& part : inside) text += ToRtlil(design_.at(part), names.at(part), name_of);
-    for (const auto& [name, box] : boxes) text += BlackBox(design_.at(box), name, clock_);
+    for (const auto& [name, box] : boxes) {
+      text += BlackBox(design_.at(box), name, clock_);
+      below->insert(name);
+    }
     return text;
   }
 
@@ -74,7 +106,37 @@ StatusOr<std::vector<MappingPart>> CutIntoParts(const RtlilDesign& design, const
   for (const std::string& module : boundaries.kept) {
     if (!black_boxes.contains(module)) modules.push_back(module);
   }
-  return Cutter(design, black_boxes, clock).Cut(modules, {boundaries.large.begin(), boundaries.large.end()}, top);
+  return Cutter(design, black_boxes, clock)
+      .Cut(modules, {boundaries.large.begin(), boundaries.large.end()},
+           {boundaries.stateless.begin(), boundaries.stateless.end()}, top);
+}
+
+MappingPart WithConstants(const MappingPart& part, const std::map<std::string, std::string>& inputs) {
+  // The module under another name, and around it one with the same ports that hands the constants to it.
+  constexpr std::string_view kWhole = "whole";
+  const std::string head = fmt::format("module \\{}\n", kPartModule);
+  const size_t at = part.design.find(head);
+  KILN_CHECK(at != std::string::npos);
+  std::string ports, connections;
+  size_t bits_of_inputs = 0, constants = 0;
+  for (const std::string& line : part.ports) {
+    ports += fmt::format("  {}\n", line);
+    const std::string port = line.substr(line.rfind(' ') + 2);  // behind the backslash
+    const auto bits = inputs.find(port);
+    if (bits != inputs.end()) {
+      bits_of_inputs += bits->second.size();
+      constants += static_cast<size_t>(
+          std::count_if(bits->second.begin(), bits->second.end(), [](char bit) { return bit != 'x'; }));
+    }
+    connections +=
+        fmt::format("    connect \\{} {}\n", port, bits == inputs.end() ? '\\' + port : Signal(port, bits->second));
+  }
+  MappingPart result = part;
+  result.design.replace(at, head.size(), fmt::format("module \\{}\n", kWhole));
+  result.design += fmt::format("{}{}  cell \\{} \\{}\n{}  end\nend\n", head, ports, kWhole, kWhole, connections);
+  result.name = NameOf(part.name, result.design);
+  result.large = part.large && 2 * constants < bits_of_inputs;  // of a product a quarter is left
+  return result;
 }
 
 }  // namespace kiln::hardware

@@ -2,6 +2,7 @@
 #ifndef KILN_HARDWARE_SYNTHESIS_PARTS_H_
 #define KILN_HARDWARE_SYNTHESIS_PARTS_H_
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,7 +19,11 @@ struct MappingPart {
   // from the contents alone.
   std::string name;
   std::string design;  // RTLIL: the module as kPartModule, what becomes part of it, the modules below as black boxes
+  std::vector<std::string> modules;  // of the design
+  std::vector<std::string> ports;    // as in RtlilModule
   bool large = false;
+  bool stateless = false;       // Boundaries::stateless
+  std::set<std::string> below;  // parts that it has instances of
 };
 inline constexpr const char* kPartModule = "part";
 
@@ -29,6 +34,10 @@ inline constexpr const char* kPartModule = "part";
 StatusOr<std::vector<MappingPart>> CutIntoParts(const RtlilDesign& design, const Boundaries& boundaries,
                                                 const std::set<std::string>& black_boxes, const std::string& top,
                                                 const std::string& clock);
+
+// The part as instances need it of which some inputs are always the same bits: these are constants inside of it.
+//   inputs   of ports by name: their bits, the highest first: 0, 1, or x for what is no constant
+MappingPart WithConstants(const MappingPart& part, const std::map<std::string, std::string>& inputs);
 
 }  // namespace kiln::hardware
 

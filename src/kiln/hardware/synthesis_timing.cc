@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "kiln/hardware/synthesis_instances.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
 
@@ -40,23 +41,6 @@ bool StandsBefore(std::string_view x, std::string_view y) {
   return x.size() < y.size();
 }
 
-struct Place {
-  size_t at = 0;  // of the module's name in the netlist, with its backslash
-  std::string_view instance;
-};
-
-// Where a netlist has instances of a module: lines "  \\module$0a1b  name (".
-std::vector<Place> PlacesOf(std::string_view netlist, const std::string& module) {
-  std::vector<Place> places;
-  const std::string begin = fmt::format("\n  \\{} ", module);
-  for (size_t at = netlist.find(begin); at != std::string_view::npos; at = netlist.find(begin, at + 1)) {
-    const size_t name = netlist.find_first_not_of(' ', at + begin.size());
-    const size_t end = std::min(netlist.find(' ', name), netlist.size());
-    places.push_back({.at = at + 3, .instance = netlist.substr(name, end - name)});
-  }
-  return places;
-}
-
 }  // namespace
 
 std::set<std::pair<std::string, std::string>> ModulesLeftOut(const NetlistStatistics& statistics,
@@ -80,18 +64,18 @@ std::set<std::pair<std::string, std::string>> ModulesLeftOut(const NetlistStatis
 }
 
 std::string LeaveInstancesOut(const std::string& netlist, const std::set<std::string>& modules, int64_t* count) {
-  std::vector<Place> out;
+  std::vector<NetlistPlace> out;
   for (const std::string& module : modules) {
-    std::vector<Place> places = PlacesOf(netlist, module);
+    std::vector<NetlistPlace> places = PlacesOf(netlist, module);
     std::sort(places.begin(), places.end(),
-              [](const Place& x, const Place& y) { return StandsBefore(x.instance, y.instance); });
+              [](const NetlistPlace& x, const NetlistPlace& y) { return StandsBefore(x.instance, y.instance); });
     for (size_t i = kTimedInstances - 1; i + 1 < places.size(); ++i) out.push_back(places[i]);
   }
   *count += static_cast<int64_t>(out.size());
-  std::sort(out.begin(), out.end(), [](const Place& x, const Place& y) { return x.at < y.at; });
+  std::sort(out.begin(), out.end(), [](const NetlistPlace& x, const NetlistPlace& y) { return x.at < y.at; });
   std::string text;
   size_t at = 0;
-  for (const Place& place : out) {
+  for (const NetlistPlace& place : out) {
     text.append(netlist, at, place.at - at).append("\\").append(kNotTimed);
     at = place.at + 1;  // behind its backslash
   }

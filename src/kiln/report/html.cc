@@ -46,7 +46,7 @@ std::string Cards(const RunReport& report) {
   }
   if (!report.cycles_per_image.empty()) {
     const auto [least, most] = std::minmax_element(report.cycles_per_image.begin(), report.cycles_per_image.end());
-    out += Card("cycles per image", Thousands(report.cycles_per_image.front()),
+    out += Card("cycles per " + ImagesAtOnce(report), Thousands(report.cycles_per_image.front()),
                 *least == *most ? "" : fmt::format("{} to {}", Thousands(*least), Thousands(*most)));
   }
   if (report.trace.has_value()) {

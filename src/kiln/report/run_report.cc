@@ -99,7 +99,7 @@ std::vector<KernelRow> KernelRows(const RunReport& report) {
   for (KernelRow& row : rows) {
     if (trace.cycles > 0) row.share = static_cast<double>(row.cycles) / static_cast<double>(trace.cycles);
     if (row.cycles > 0 && peak > 0) {
-      const int64_t macs = report.kernels[static_cast<size_t>(row.kernel)].macs;
+      const int64_t macs = trace.images * report.kernels[static_cast<size_t>(row.kernel)].macs;
       row.utilisation = static_cast<double>(macs) / (static_cast<double>(row.cycles) * peak);
     }
   }
@@ -148,12 +148,17 @@ std::string Because(const std::optional<HostReason>& reason, double host_share) 
   return fmt::format(", {}because {}", only ? "" : Percent(reason->share, 2) + " ", reason->reason);
 }
 
+std::string ImagesAtOnce(const RunReport& report) {
+  const int64_t images = report.trace.has_value() ? report.trace->images : 1;
+  return images == 1 ? "image" : fmt::format("{} images at once", images);
+}
+
 double Utilisation(const RunReport& report) {
   if (!report.trace.has_value() || !report.machine.has_value()) return 0;
   const double possible = static_cast<double>(report.trace->cycles) * report.machine->peak_macs_per_cycle;
   int64_t macs = 0;
   for (const KernelInfo& kernel : report.kernels) macs += kernel.on_host() ? 0 : kernel.macs;
-  return possible > 0 ? static_cast<double>(macs) / possible : 0;
+  return possible > 0 ? static_cast<double>(report.trace->images * macs) / possible : 0;
 }
 
 std::string ToText(const RunReport& report, int top) {
@@ -199,7 +204,7 @@ std::string ToText(const RunReport& report, int top) {
   }
   if (!report.cycles_per_image.empty()) {
     const auto [least, most] = std::minmax_element(report.cycles_per_image.begin(), report.cycles_per_image.end());
-    lines.Add("time", fmt::format("{} cycles per image{}", Thousands(*least),
+    lines.Add("time", fmt::format("{} cycles per {}{}", Thousands(*least), ImagesAtOnce(report),
                                   *least == *most ? "" : " at least, " + Thousands(*most) + " at most"));
     lines.Add("utilisation", fmt::format("{} of the peak", Percent(Utilisation(report))));
   }

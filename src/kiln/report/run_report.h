@@ -52,15 +52,15 @@ struct RunReport {
   std::optional<double> output_sqnr_db;
   std::optional<AccuracyReport> agreement;  // images on which fp32 and quantised give the same class
 
-  std::string level;       // of the run over all images
-  int64_t images_run = 0;  // at that level
-  double run_seconds = 0;  // wall time of it on the simulating machine
-  std::vector<int64_t> cycles_per_image;
+  std::string level;                                  // of the run over all images
+  int64_t images_run = 0;                             // at that level
+  double run_seconds = 0;                             // wall time of it on the simulating machine
+  std::vector<int64_t> cycles_per_image;              // those worked on at once have the same (trace.images)
   int64_t compared_images = 0, different_images = 0;  // cycle level against functional level, bit by bit
 
   std::vector<KernelInfo> kernels;  // of the program, in order
   int64_t constant_bytes = 0, activation_bytes = 0;
-  std::optional<Trace> trace;  // of the first image
+  std::optional<Trace> trace;  // of the first image, or the first that were worked on at once
   std::vector<std::string> notes;
 };
 
@@ -87,6 +87,9 @@ struct HostReason {
 std::optional<HostReason> LargestHostReason(const RunReport& report);  // none where nothing is
 // For the end of a sentence that names the host's share: ", because ..." or, of several reasons, ", 4.1 % because ...".
 std::string Because(const std::optional<HostReason>& reason, double host_share);
+
+// What cycles_per_image are the cycles of: "image", "4 images at once".
+std::string ImagesAtOnce(const RunReport& report);
 
 // Multiply-accumulates of the accelerator's kernels over what it could have done in the trace's cycles.
 double Utilisation(const RunReport& report);

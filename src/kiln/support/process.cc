@@ -14,6 +14,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <string_view>
 #include <system_error>
 #include <thread>
 
@@ -57,26 +58,33 @@ void AwaitEnd(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-// Starts a program that CleanUp knows of from its first moment; an error number, or 0.
-int Start(char* const* argv, const posix_spawn_file_actions_t* actions, pid_t* child) {
+// Starts a program, as the leader of a process group of its own, that CleanUp knows of from its first moment; an error
+// number, or 0.
+int Start(char* const* argv, char* const* environment, const posix_spawn_file_actions_t* actions, pid_t* child) {
   // Signals are blocked here (CleanUpOnSignals), which is nothing to inherit.
   posix_spawnattr_t attributes;
   sigset_t none;
   sigemptyset(&none);
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
   std::unique_lock lock(TheLeftovers().mutex);
   AwaitEnd(lock);
-  const int error = posix_spawnp(child, argv[0], actions, &attributes, argv, environ);
+  const int error = posix_spawnp(child, argv[0], actions, &attributes, argv, environment);
   if (error == 0) TheLeftovers().children.insert(*child);
   lock.unlock();
   posix_spawnattr_destroy(&attributes);
   return error;
 }
 
-// Waits for a program's end; false where it is lost.
+// Waits for a program's end, and ends what it has started and left behind; false where it is lost.
 bool Await(pid_t child, int* state) {
+  siginfo_t info;
+  while (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+  }
+  // While it has not been waited for, its number is no other group's.
+  ::kill(-child, SIGKILL);
   pid_t ended = 0;
   do {
     ended = waitpid(child, state, 0);
@@ -87,28 +95,64 @@ bool Await(pid_t child, int* state) {
   return ended == child;
 }
 
-void CleanUp() {
+// Sends a signal to all programs and to what they have started, and waits up to two seconds for them to end.
+void EndPrograms(int signal) {
   Leftovers& leftovers = TheLeftovers();
-  constexpr int kPatience = 200;  // times 10 ms
   {
     const std::scoped_lock lock(leftovers.mutex);
-    leftovers.ending = true;
-    for (const pid_t child : leftovers.children) ::kill(child, SIGTERM);
+    for (const pid_t child : leftovers.children) ::kill(-child, signal);
   }
+  constexpr int kPatience = 200;  // times 10 ms
   for (int i = 0; i < kPatience; ++i) {
     {
       const std::scoped_lock lock(leftovers.mutex);
-      if (leftovers.children.empty()) break;
+      if (leftovers.children.empty()) return;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  const std::scoped_lock lock(leftovers.mutex);
-  for (const auto& [folder, owner] : leftovers.folders) {
-    if (owner != ::getpid()) continue;
+}
+
+// Again where something was still being written there: what was killed may end its last system call.
+void Remove(const std::filesystem::path& folder) {
+  constexpr int kTimes = 20;
+  for (int i = 0; i < kTimes; ++i) {
     std::error_code error;
     std::filesystem::remove_all(folder, error);
-    if (error) std::filesystem::remove_all(folder, error);  // somebody was still writing
+    if (!error) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
+}
+
+void CleanUp() {
+  Leftovers& leftovers = TheLeftovers();
+  {
+    const std::scoped_lock lock(leftovers.mutex);
+    leftovers.ending = true;
+  }
+  EndPrograms(SIGTERM);
+  EndPrograms(SIGKILL);  // those that do not heed it
+  const std::scoped_lock lock(leftovers.mutex);
+  for (const auto& [folder, owner] : leftovers.folders) {
+    if (owner == ::getpid()) Remove(folder);
+  }
+}
+
+// This program's environment with another folder for temporary files.
+std::vector<std::string> EnvironmentWith(const std::filesystem::path& temporary) {
+  std::vector<std::string> variables = {"TMPDIR=" + temporary.string()};
+  for (char** at = environ; *at != nullptr; ++at) {
+    if (!std::string_view(*at).starts_with("TMPDIR=")) variables.emplace_back(*at);
+  }
+  return variables;
+}
+
+// As C functions take them, ending with null.
+std::vector<char*> PointersTo(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 // Files of a program to be started.
@@ -124,13 +168,10 @@ class Actions {
   posix_spawn_file_actions_t actions_;
 };
 
-StatusOr<pid_t> Spawn(const std::vector<std::string>& arguments, Actions& actions) {
-  std::vector<char*> argv;
-  argv.reserve(arguments.size() + 1);
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
+StatusOr<pid_t> Spawn(const std::vector<std::string>& arguments, char* const* environment, Actions& actions) {
+  const std::vector<char*> argv = PointersTo(arguments);
   pid_t child = 0;
-  const int error = Start(argv.data(), actions.get(), &child);
+  const int error = Start(argv.data(), environment, actions.get(), &child);
   if (error != 0) {
     return ErrorAt("", arguments[0], fmt::format("cannot be started: {}", std::strerror(error)),
                    "install it (tools/setup does)");
@@ -141,11 +182,13 @@ StatusOr<pid_t> Spawn(const std::vector<std::string>& arguments, Actions& action
 }  // namespace
 
 Status RunProgram(const std::vector<std::string>& arguments, const std::filesystem::path& log) {
+  KILN_ASSIGN_OR_RETURN(const TemporaryFolder temporary, TemporaryFolder::Create("kiln-run"));
+  const std::vector<std::string> environment = EnvironmentWith(temporary.path());
   Actions actions;
   posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(actions.get(), STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
   posix_spawn_file_actions_adddup2(actions.get(), STDOUT_FILENO, STDERR_FILENO);
-  KILN_ASSIGN_OR_RETURN(const pid_t child, Spawn(arguments, actions));
+  KILN_ASSIGN_OR_RETURN(const pid_t child, Spawn(arguments, PointersTo(environment).data(), actions));
   int state = 0;
   if (!Await(child, &state)) return absl::InternalError(arguments[0] + ": lost");
   if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return OkStatus();
@@ -164,7 +207,7 @@ StatusOr<ChildProcess> ChildProcess::Start(const std::vector<std::string>& argum
   posix_spawn_file_actions_adddup2(actions.get(), ends[1], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(actions.get(), ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_addopen(actions.get(), STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  const StatusOr<pid_t> child = Spawn(arguments, actions);
+  const StatusOr<pid_t> child = Spawn(arguments, environ, actions);
   close(ends[1]);
   if (!child.ok()) {
     close(ends[0]);
@@ -176,7 +219,7 @@ StatusOr<ChildProcess> ChildProcess::Start(const std::vector<std::string>& argum
 ChildProcess::~ChildProcess() {
   if (child_ < 0) return;
   close(socket_);
-  kill(child_, SIGKILL);
+  kill(-child_, SIGKILL);
   int state = 0;
   Await(child_, &state);
 }
@@ -233,7 +276,7 @@ void CleanUpOnSignals() {
   sigset_t signals;
   sigemptyset(&signals);
   bool any = false;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
     struct sigaction before = {};
     if (sigaction(signal, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) continue;
     sigaddset(&signals, signal);

@@ -1,4 +1,5 @@
-// Other programs: compilers, simulators, synthesis tools.
+// Other programs: compilers, simulators, synthesis tools. Each is the leader of a process group of its own, so that
+// what it starts in its turn can be ended with it.
 #ifndef KILN_SUPPORT_PROCESS_H_
 #define KILN_SUPPORT_PROCESS_H_
 
@@ -14,7 +15,8 @@
 namespace kiln {
 
 // Runs a program to its end; arguments[0] is looked up in PATH, no shell comes between. What it prints on both outputs
-// goes to the file `log` (made anew); its standard input is empty. Errors, which name the program: not there, not
+// goes to the file `log` (made anew); its standard input is empty. What it leaves behind is ended and removed: programs
+// that it started, files in the folder that TMPDIR names for it. Errors, which name the program: not there, not
 // started, killed by a signal, ended with another code than 0 (with the last lines of the log).
 Status RunProgram(const std::vector<std::string>& arguments, const std::filesystem::path& log);
 
@@ -29,7 +31,7 @@ class ChildProcess {
         child_(std::exchange(other.child_, -1)),
         socket_(std::exchange(other.socket_, -1)) {}
   ChildProcess& operator=(ChildProcess&&) = delete;
-  // Ends it, whatever it does.
+  // Ends it with all that it has started, whatever they do.
   ~ChildProcess();
 
   // All of the bytes. Errors: it has ended, with the last lines of its log.
@@ -61,8 +63,9 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-// SIGINT, SIGTERM and SIGHUP end this program as they would anyway, once the programs that it runs have been told and
-// its temporary folders are gone; those that are ignored stay so. To be called once, before there are other threads.
+// SIGINT, SIGTERM, SIGHUP and SIGQUIT end this program as they would anyway, once the programs that it runs have ended
+// (with all that they have started; after two seconds they are killed) and its temporary folders are gone; those that
+// are ignored stay so. To be called once, before there are other threads.
 void CleanUpOnSignals();
 
 }  // namespace kiln

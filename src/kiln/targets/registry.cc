@@ -2,6 +2,9 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "kiln/support/file.h"
 #include "kiln/targets/interface/family.h"
 
@@ -28,6 +31,18 @@ constexpr Row kFamilies[] = {
 #undef KILN_FAMILY
 };
 
+// Configurations of other projects, which name no family: known by the file's ending.
+struct ForeignForm {
+  std::string_view ending, family;
+};
+constexpr ForeignForm kForeignForms[] = {{".json", "vta"}};  // the original's vta_config.json
+
+const Row* FindFamily(std::string_view name) {
+  const auto at =
+      std::find_if(std::begin(kFamilies), std::end(kFamilies), [&](const Row& r) { return r.name == name; });
+  return at == std::end(kFamilies) ? nullptr : at;
+}
+
 }  // namespace
 
 std::vector<std::string> FamilyNames() {
@@ -37,6 +52,10 @@ std::vector<std::string> FamilyNames() {
 }
 
 StatusOr<std::unique_ptr<Accelerator>> ParseAccelerator(std::string_view yaml, std::string_view source) {
+  for (const ForeignForm& form : kForeignForms) {
+    const Row* const family = source.ends_with(form.ending) ? FindFamily(form.family) : nullptr;
+    if (family != nullptr) return family->parse(yaml, source);
+  }
   std::string known;
   for (const Row& row : kFamilies) known += (known.empty() ? "" : ", ") + std::string(row.name);
   YAML::Node root;
@@ -49,9 +68,7 @@ StatusOr<std::unique_ptr<Accelerator>> ParseAccelerator(std::string_view yaml, s
     return ErrorAt(source, "key 'family'", "is missing", "name one of: " + known);
   }
   const std::string family = root["family"].Scalar();
-  for (const Row& row : kFamilies) {
-    if (row.name == family) return row.parse(yaml, source);
-  }
+  if (const Row* const row = FindFamily(family)) return row->parse(yaml, source);
   return ErrorAt(source, "key 'family'", "unknown family '" + family + "'", "name one of: " + known);
 }
 

@@ -11,8 +11,8 @@
 
 namespace kiln {
 
-// Reads `path`: its key `family` chooses the family, which checks all the other keys. Errors name file, key, fault,
-// remedy.
+// Reads `path`: its key `family` chooses the family, which checks all the other keys. A file that ends in .json is a
+// configuration of the original VTA. Errors name file, key, fault, remedy.
 StatusOr<std::unique_ptr<Accelerator>> LoadAccelerator(const std::filesystem::path& path);
 // The same from YAML text; `source` stands for the file name in messages.
 StatusOr<std::unique_ptr<Accelerator>> ParseAccelerator(std::string_view yaml, std::string_view source);

@@ -1,6 +1,9 @@
-// kiln_fifo against std::deque, with random stalls on both sides.
+// kiln_fifo and kiln_deep_fifo against std::deque, with random stalls on both sides.
 #include <deque>
 
+#include "Vdeep_fifo_16.h"
+#include "Vdeep_fifo_2.h"
+#include "Vdeep_fifo_3.h"
 #include "Vfifo_1.h"
 #include "Vfifo_16.h"
 #include "Vfifo_2.h"
@@ -64,6 +67,12 @@ TEST(Fifo, MatchesDeque) {
   MatchesDequeUnderAllStalls<Vfifo_2>(2);
   MatchesDequeUnderAllStalls<Vfifo_3>(3);
   MatchesDequeUnderAllStalls<Vfifo_16>(16);
+}
+
+TEST(DeepFifo, MatchesDeque) {
+  MatchesDequeUnderAllStalls<Vdeep_fifo_2>(2);
+  MatchesDequeUnderAllStalls<Vdeep_fifo_3>(3);
+  MatchesDequeUnderAllStalls<Vdeep_fifo_16>(16);
 }
 
 }  // namespace

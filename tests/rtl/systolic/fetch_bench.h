@@ -88,14 +88,15 @@ class FetchBench {
     unit_.Reset();
   }
 
-  // Instruction `number`; `waits`: it must wait for `number` earlier ones. Ends when all its words are there, because
-  // the next one has another memory.
+  // Instruction `number`, which waits for the one `distance` before it (0: for none). Ends when all its words are
+  // there, because the next one has another memory.
   // `command_scales`: the section of block scales, where the unit has a port for it.
-  void Run(const std::vector<uint8_t>& command, uint32_t number, bool waits, const std::vector<FetchFill>& fills,
+  void Run(const std::vector<uint8_t>& command, uint32_t number, uint32_t distance, const std::vector<FetchFill>& fills,
            const std::vector<uint8_t>& memory, const std::vector<uint8_t>& command_scales = {}) {
     rtl::SetBytes(unit_->command, command);
     if constexpr (Unit::kScaleBytes > 0) rtl::SetBytes(unit_->command_scales, command_scales);
     const int64_t offered = cycle_ + static_cast<int64_t>(random_.Below(3));
+    const bool waits = distance > 0;
     const int64_t counted = waits ? offered + static_cast<int64_t>(random_.Below(30)) - 10 : 0;
     int64_t first_request = -1, beats = 0, bytes_read = 0;
     size_t fill = 0, request = 0;
@@ -106,7 +107,9 @@ class FetchBench {
       const bool there = !done && cycle_ >= offered;
       const bool counts = !waits || cycle_ >= counted;
       unit_->command_valid = there;
-      Unit::SetWait(*unit_, static_cast<uint16_t>(counts ? number : number - 1));
+      // Enough are finished: all, or all but fewer than the distance.
+      const uint32_t missing = !counts ? distance : waits ? static_cast<uint32_t>(random_.Below(distance)) : 1;
+      Unit::SetWait(*unit_, static_cast<uint16_t>(number - missing));
       unit_.Settle();
       ASSERT_NO_FATAL_FAILURE(CheckWrites());
 

@@ -34,6 +34,7 @@ Config DesignPoint() {
   config.array_columns = 4;
   config.input_buffer_words = 100;
   config.depthwise_buffer_words = 77;
+  config.depthwise_words_per_cycle = 2;
   config.weight_buffer_words = 20;
   config.accumulation_buffer_words = 40;
   config.depthwise_multipliers = 3;
@@ -57,7 +58,7 @@ Program RandomProgram(const Config& config, std::initializer_list<rtl::Tag> sect
     const Opcode opcode = random.Below(4) == 0 ? Opcode::kDepthwise : Opcode::kMatrix;
     RandomCase random_case = RandomInstruction(random, config, opcode);
     Instruction& in = random_case.instruction;
-    in.after_previous = false;
+    in.wait_distance = 0;
     std::vector<uint8_t> memory = program.memory;
     const uint64_t base = memory.size();
     memory.insert(memory.end(), random_case.memory.begin(), random_case.memory.end());

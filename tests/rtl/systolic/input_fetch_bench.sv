@@ -6,6 +6,7 @@ module input_fetch_bench #(
     parameter int unsigned INPUT_BITS = 8,  // of a code
     parameter int unsigned INPUT_BUFFER_WORDS = 1024,  // of a bank
     parameter int unsigned DEPTHWISE_BUFFER_WORDS = 1024,
+    parameter int unsigned DEPTHWISE_WORDS_PER_CYCLE = 1,
     parameter int unsigned INPUT_PORT_BYTES = 16,
     parameter longint unsigned MEMORY_BYTES = 64'd1 << 30,
     parameter int unsigned MEMORY_LATENCY = 16,  // cycles
@@ -13,7 +14,9 @@ module input_fetch_bench #(
     parameter int unsigned SCALE_BITS = 8,  // of a scale's code
     parameter int unsigned SCALE_PORT_BYTES = 8,
     localparam int unsigned CODE_BYTES = INPUT_BITS > 16 ? 4 : INPUT_BITS > 8 ? 2 : 1,  // in memory; derived, do not set
-    localparam int unsigned LANES = ARRAY_ROWS > ARRAY_COLUMNS ? ARRAY_ROWS : ARRAY_COLUMNS,
+    localparam int unsigned DEPTHWISE_LANES = DEPTHWISE_WORDS_PER_CYCLE * ARRAY_COLUMNS,
+    localparam int unsigned DEPTHWISE_COUNT_BITS = DEPTHWISE_WORDS_PER_CYCLE > 1 ? $clog2(DEPTHWISE_WORDS_PER_CYCLE) : 1,
+    localparam int unsigned LANES = ARRAY_ROWS > DEPTHWISE_LANES ? ARRAY_ROWS : DEPTHWISE_LANES,
     localparam int unsigned MAX_BYTES = LANES * CODE_BYTES,
     localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1),
     localparam int unsigned ARRAY_PLACE_BITS = INPUT_BUFFER_WORDS > 1 ? $clog2(INPUT_BUFFER_WORDS) : 1,
@@ -35,7 +38,8 @@ module input_fetch_bench #(
     output logic                                     depthwise_write_enable,
     output logic                                     depthwise_write_bank,
     output logic [         DEPTHWISE_PLACE_BITS-1:0] depthwise_write_address,
-    output logic [     ARRAY_COLUMNS*INPUT_BITS-1:0] depthwise_write_data,
+    output logic [         DEPTHWISE_COUNT_BITS-1:0] depthwise_write_words,
+    output logic [   DEPTHWISE_LANES*INPUT_BITS-1:0] depthwise_write_data,
     output logic                                     depthwise_filled,
     input  logic                                     depthwise_released,
     input  kiln_systolic_pkg::input_scales_t         command_scales,
@@ -105,6 +109,7 @@ module input_fetch_bench #(
       .INPUT_BITS(INPUT_BITS),
       .INPUT_BUFFER_WORDS(INPUT_BUFFER_WORDS),
       .DEPTHWISE_BUFFER_WORDS(DEPTHWISE_BUFFER_WORDS),
+      .DEPTHWISE_WORDS_PER_CYCLE(DEPTHWISE_WORDS_PER_CYCLE),
       .BLOCK_SIZE(BLOCK_SIZE),
       .SCALE_BITS(SCALE_BITS)
   ) fetch (
@@ -131,6 +136,7 @@ module input_fetch_bench #(
       .depthwise_write_enable,
       .depthwise_write_bank,
       .depthwise_write_address,
+      .depthwise_write_words,
       .depthwise_write_data,
       .depthwise_filled,
       .depthwise_released,

@@ -41,11 +41,16 @@ class InputFills {
       if (!visit.fetch_inputs) continue;
       for (int32_t f = 0; f < geometry_.fills; ++f) {
         const int32_t first = depthwise ? visit.first_column : f * in_.tiling.groups_per_bank;
-        const int32_t end = depthwise ? first + 1 : std::min(geometry_.groups, first + in_.tiling.groups_per_bank);
+        const int32_t all = depthwise ? geometry_.column_tiles : geometry_.groups;
+        const int32_t end = std::min(all, first + in_.tiling.groups_per_bank);
         FetchFill fill;
         fill.buffer = depthwise ? 1 : 0;
         int64_t cycles = 0;  // that the cycle level counts for it
-        for (int32_t group = first; group < end; ++group) {
+        if (depthwise) {
+          cycles = GroupFetchCycles(in_, config_, geometry_, visit, first);
+          AddDepthwise(visit, first, end, fill);
+        }
+        for (int32_t group = first; group < end && !depthwise; ++group) {
           cycles += GroupFetchCycles(in_, config_, geometry_, visit, group);
           if (Packed()) {
             AddPackedGroup(visit, group, fill);
@@ -85,6 +90,33 @@ class InputFills {
         }
         fill.requests.push_back(Inside(iy, ix) ? FetchRequest{AddressOf(visit, iy, ix, channel), count * bytes_}
                                                : FetchRequest{});
+      }
+    }
+  }
+
+  // Words one behind the other, of a place or (joined) of a row, share a request as long as they are of a kind, a beat
+  // holds them and no aligned group of as many words ends.
+  void AddDepthwise(const Visit& visit, int32_t first, int32_t end, FetchFill& fill) const {
+    const int64_t together = config_.depthwise_words_per_cycle, word_bytes = Lanes() * bytes_;
+    int64_t words = 0;  // of the last request
+    bool padding = false;
+    for (int32_t py = 0; py < geometry_.y.Places(visit.height); ++py) {
+      for (int32_t px = 0; px < geometry_.x.Places(visit.width); ++px) {
+        const int32_t iy = geometry_.y.Coordinate(visit.y, py), ix = geometry_.x.Coordinate(visit.x, px);
+        if (px == 0 || !geometry_.joined_rows) words = 0;
+        for (int32_t tile = first; tile < end; ++tile) {
+          const uint64_t address = AddressOf(visit, iy, ix, int64_t{tile} * Lanes());
+          const bool inside = Inside(iy, ix);
+          const bool aligned =
+              inside && address / static_cast<uint64_t>(word_bytes) % static_cast<uint64_t>(together) == 0;
+          if (words == 0 || words == together || padding == inside || aligned) {
+            fill.requests.push_back({inside ? address : 0, 0});
+            words = 0;
+          }
+          if (inside) fill.requests.back().bytes += ValidColumns(in_, config_, tile) * bytes_;
+          padding = !inside;
+          ++words;
+        }
       }
     }
   }
@@ -139,14 +171,15 @@ class InputFills {
     const uint32_t mask = CodeMask(config_.input_format);
     // Lanes that do not count hold padding.
     const uint32_t pad = static_cast<uint32_t>(conv_.pad_code) & mask;
-    const auto lanes = static_cast<size_t>(Lanes());
+    const auto lanes = static_cast<size_t>(Lanes()), tiles = static_cast<size_t>(in_.tiling.groups_per_bank);
     size_t word = 0;
     for (int32_t group = first; group < end; ++group) {
       const auto count = static_cast<size_t>(depthwise ? ValidColumns(in_, config_, group)
                                                        : ValidRows(in_, config_, group * geometry_.rows_per_group));
       for (size_t y = 0; y < rows; ++y) {
         for (size_t x = 0; x < columns; ++x, ++word) {
-          const size_t place = static_cast<size_t>(group - first) * group_pitch + y * row_pitch + x;
+          const size_t place = depthwise ? (y * row_pitch + x) * tiles + static_cast<size_t>(group - first)
+                                         : static_cast<size_t>(group - first) * group_pitch + y * row_pitch + x;
           for (size_t i = 0; i < lanes; ++i) {
             const uint32_t code = static_cast<uint32_t>(bank.words[word * stride + i]) & mask;
             fill.contents.emplace_back(place * lanes + i, i < count ? code : pad);

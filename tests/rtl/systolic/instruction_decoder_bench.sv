@@ -61,6 +61,7 @@ module instruction_decoder_bench (
       .VECTOR_DIVIDE_STAGES(12'hff4),
       .VECTOR_ROWS_IN_FLIGHT(8),
       .BLOCK_SIZE(8),
+      .PRECISIONS(3),
       .MEMORY_BYTES(64'd1 << 30)
   ) decoder (
       .clock,
@@ -108,7 +109,7 @@ module instruction_decoder_bench (
     case (member)
       // header
       0: value = 64'(header.opcode);
-      1: value = 64'(header.after_previous);
+      1: value = 64'(header.wait_distance);
       2: value = 64'(header.window);
       3: value = 64'(header.input_blocks);
       4: value = 64'(header.weight_blocks);
@@ -117,7 +118,7 @@ module instruction_decoder_bench (
       7: value = 64'(header.operands);
       8: value = 64'(header.passes);
       9: value = 64'(header.length);
-      10: value = 64'(header.kernel);
+      10: value = 64'({header.user_unit, header.kernel});
       // tiling
       11: value = 64'(tiling.batch);
       12: value = 64'(tiling.tiles_y);
@@ -412,6 +413,8 @@ module instruction_decoder_bench (
       280: value = 64'(pass3.scalar_stages);
       281: value = 64'(pass3.gap);
       282: value = 64'(pass3.value);
+      // header again
+      283: value = 64'(header.precision);
       default: value = '1;
     endcase
   end

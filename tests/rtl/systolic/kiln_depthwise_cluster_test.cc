@@ -10,6 +10,7 @@
 #include "Vdepthwise_cluster_8x1_netlist.h"
 #include "Vdepthwise_cluster_e4m3.h"
 #include "kiln/targets/systolic/timing.h"
+#include "kiln/targets/systolic/user_unit.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/commands.h"
 #include "tests/rtl/systolic/unit_model.h"
@@ -26,7 +27,7 @@ using systolic::Config;
 
 struct InputWrite {
   int bank;
-  int64_t address;
+  int64_t address, words;
   std::vector<uint8_t> data;
 };
 struct WeightWrite {
@@ -79,37 +80,63 @@ class Model {
  private:
   int64_t Pause() { return random_.Below(2) == 0 ? 0 : random_.Between(0, longest_); }
   void Stalled(const char* port, int64_t since) { script_.expected.Level(port, since, simulator_.now()); }
-  // The lanes of a word as the port's bytes.
-  std::vector<uint8_t> Lanes(const Format& format, const std::vector<int16_t>& words, const std::vector<float>& values,
-                             size_t word) const {
+  // The lanes of a word.
+  std::vector<uint32_t> Codes(const Format& format, const std::vector<int16_t>& words, const std::vector<float>& values,
+                              size_t word) const {
     std::vector<uint32_t> codes(static_cast<size_t>(config_.array_columns));
     for (size_t i = 0; i < codes.size(); ++i) {
       codes[i] = CodeAt(format, numbers_.whole, words, values, word * codes.size() + i);
     }
-    return PackLanes(codes, format.bits);
+    return codes;
+  }
+
+  // The words of a bank in the order of their places, so many in a write as may be and follow one another.
+  void WriteInputs(const TestInstruction& t, const systolic::Visit& visit, int32_t tiles, int64_t k, int64_t* at) {
+    const systolic::InputBank& bank = input_banks_[k & 1];
+    const int64_t pitch = t.instruction.tiling.groups_per_bank;
+    const int64_t row_pitch = t.geometry.x.Places(t.instruction.tiling.tile_width) * pitch;
+    const int64_t places_y = t.geometry.y.Places(visit.height), places_x = t.geometry.x.Places(visit.width);
+    InputWrite write{};
+    std::vector<uint32_t> codes;
+    const auto finish = [&] {
+      if (codes.empty()) return;
+      *at += random_.Below(4) == 0 ? Pause() / 4 : 0;
+      codes.resize(static_cast<size_t>(config_.depthwise_words_per_cycle * config_.array_columns));
+      write.data = PackLanes(codes, config_.input_format.bits);
+      script_.input_writes[(*at)++] = write;
+      codes.clear();
+    };
+    for (int64_t py = 0; py < places_y; ++py) {
+      for (int64_t px = 0; px < places_x; ++px) {
+        for (int64_t tile = 0; tile < tiles; ++tile) {
+          const int64_t address = py * row_pitch + px * pitch + tile;
+          const bool follows =
+              address == write.address + write.words && write.words < config_.depthwise_words_per_cycle;
+          if (!follows || random_.Below(8) == 0) finish();
+          if (codes.empty()) write = {static_cast<int>(k & 1), address, 0, {}};
+          const auto word = static_cast<size_t>((tile * places_y + py) * places_x + px);
+          for (const uint32_t code : Codes(config_.input_format, bank.words, bank.values, word)) codes.push_back(code);
+          ++write.words;
+        }
+      }
+    }
+    finish();
   }
 
   Process InputFetch() {
     int64_t next_fill = 0;
     for (TestInstruction& t : instructions_) {
       for (const systolic::Visit& visit : t.visits) {
+        if (!visit.fetch_inputs) continue;
         const int64_t k = next_fill++;
         co_await inputs_released_.AtLeast(k - 1);
-        systolic::InputBank& bank = input_banks_[k & 1];
         systolic::OuterMemory outer(t.memory);
-        FillInputs(t.instruction, config_, numbers_, t.geometry, visit, visit.first_column, visit.first_column + 1,
-                   outer, bank);
-        const int64_t row_pitch = t.geometry.x.Places(t.instruction.tiling.tile_width);
-        const int64_t places_y = t.geometry.y.Places(visit.height), places_x = t.geometry.x.Places(visit.width);
+        const int32_t tiles =
+            std::min(t.instruction.tiling.groups_per_bank, t.geometry.column_tiles - visit.first_column);
+        FillInputs(t.instruction, config_, numbers_, t.geometry, visit, visit.first_column, visit.first_column + tiles,
+                   outer, input_banks_[k & 1]);
         int64_t at = simulator_.now();
-        size_t word = 0;
-        for (int64_t py = 0; py < places_y; ++py) {
-          for (int64_t px = 0; px < places_x; ++px, ++word) {
-            at += random_.Below(4) == 0 ? Pause() / 4 : 0;
-            script_.input_writes[at++] = {static_cast<int>(k & 1), py * row_pitch + px,
-                                          Lanes(config_.input_format, bank.words, bank.values, word)};
-          }
-        }
+        WriteInputs(t, visit, tiles, k, &at);
         co_await simulator_.Delay(at + Pause() - simulator_.now());
         script_.input_filled.insert(simulator_.now() - 1);
         co_await inputs_.Push(k);
@@ -131,7 +158,8 @@ class Model {
           at += random_.Below(4) == 0 ? Pause() / 4 : 0;
           script_.weight_writes[at++] = {
               static_cast<int>(k & 1), tap == 0,
-              Lanes(config_.weight_format, bank.words, bank.values, static_cast<size_t>(tap))};
+              PackLanes(Codes(config_.weight_format, bank.words, bank.values, static_cast<size_t>(tap)),
+                        config_.weight_format.bits)};
         }
         co_await simulator_.Delay(at + Pause() - simulator_.now());
         script_.weights_filled.insert(simulator_.now() - 1);
@@ -142,12 +170,13 @@ class Model {
 
   // As Depthwise() of cycle.cc.
   Process Depthwise() {
+    int64_t fill = -1;
     for (TestInstruction& t : instructions_) {
       co_await simulator_.WaitUntil(t.array_at);
       int64_t block = t.first_block;
       for (const systolic::Visit& visit : t.visits) {
         int64_t since = simulator_.now();
-        const int64_t fill = co_await inputs_.Pop();
+        if (visit.fetch_inputs) fill = co_await inputs_.Pop();
         Stalled("stalled_input", since);
         since = simulator_.now();
         const int64_t weights = co_await weights_.Pop();
@@ -162,9 +191,12 @@ class Model {
         Accumulations(t, visit, bank, static_cast<int>(block % config_.accumulation_buffer_banks), cycles);
         script_.expected.Level("busy", simulator_.now(), simulator_.now() + cycles);
         co_await simulator_.Delay(cycles);
-        script_.expected.Pulse("released", simulator_.now() - 1);
-        inputs_released_.Add();
+        script_.expected.Pulse("weights_released", simulator_.now() - 1);
         weights_released_.Add();
+        if (visit.last_of_inputs) {
+          script_.expected.Pulse("input_released", simulator_.now() - 1);
+          inputs_released_.Add();
+        }
         const int64_t settle = systolic::SettleCycles(t.instruction, config_);
         script_.expected.Pulse("block_done", simulator_.now() + settle - 1);
         co_await done_.Push(block++, settle);
@@ -238,6 +270,7 @@ void Drive(const Config& config, const std::vector<TestInstruction>& instruction
     if (rtl->input_write_enable) {
       rtl->input_write_bank = static_cast<uint8_t>(input->second.bank);
       rtl->input_write_address = static_cast<uint8_t>(input->second.address);
+      rtl->input_write_words = static_cast<uint8_t>(input->second.words - 1);
       SetBytes(rtl->input_write_data, input->second.data);
     }
     const auto weight = script.weight_writes.find(cycle);
@@ -272,8 +305,8 @@ void Drive(const Config& config, const std::vector<TestInstruction>& instruction
     check("stalled_input", rtl->stalled_input);
     check("stalled_weights", rtl->stalled_weights);
     check("stalled_accumulation", rtl->stalled_accumulation);
-    check("released", rtl->input_released);
-    check("released", rtl->weights_released);
+    check("input_released", rtl->input_released);
+    check("weights_released", rtl->weights_released);
     check("block_done", rtl->block_done);
     next += rtl->command_valid && rtl->command_ready ? 1 : 0;
     rtl.Step();
@@ -301,10 +334,11 @@ std::vector<TestInstruction> RandomInstructions(const Config& config, int count,
 }
 
 template <typename Rtl>
-void FollowsTheCycleLevel(int columns, int multipliers, int banks, uint64_t seed, Config config = {}) {
+void FollowsTheCycleLevel(int columns, int multipliers, int words, int banks, uint64_t seed, Config config = {}) {
   config.array_rows = 4;
   config.array_columns = columns;
   config.depthwise_multipliers = multipliers;
+  config.depthwise_words_per_cycle = words;
   config.accumulation_buffer_banks = banks;
   config.depthwise_buffer_words = 250;
   config.weight_buffer_words = 20;
@@ -320,16 +354,18 @@ void FollowsTheCycleLevel(int columns, int multipliers, int banks, uint64_t seed
 TEST(DepthwiseCluster, FollowsTheCycleLevel) {
   for (uint64_t seed = 1; seed <= 30 && !HasFailure(); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
-    FollowsTheCycleLevel<Vdepthwise_cluster_4x9>(4, 9, 2, seed);
-    FollowsTheCycleLevel<Vdepthwise_cluster_2x4>(2, 4, 1, seed);
-    FollowsTheCycleLevel<Vdepthwise_cluster_8x1>(8, 1, 2, seed);
+    Config with_user_unit;
+    with_user_unit.user_unit = systolic::FindUserUnit("maximum");
+    FollowsTheCycleLevel<Vdepthwise_cluster_4x9>(4, 9, 4, 2, seed, with_user_unit);
+    FollowsTheCycleLevel<Vdepthwise_cluster_2x4>(2, 4, 1, 1, seed, with_user_unit);
+    FollowsTheCycleLevel<Vdepthwise_cluster_8x1>(8, 1, 2, 2, seed);
   }
 }
 
 TEST(DepthwiseCluster, FollowsTheCycleLevelAsYosysReadsIt) {
   for (uint64_t seed = 1; seed <= 3 && !HasFailure(); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
-    FollowsTheCycleLevel<Vdepthwise_cluster_8x1_netlist>(8, 1, 2, seed);
+    FollowsTheCycleLevel<Vdepthwise_cluster_8x1_netlist>(8, 1, 2, 2, seed);
   }
 }
 
@@ -341,7 +377,7 @@ TEST(DepthwiseCluster, FollowsTheCycleLevelInRoundedSums) {
   config.accumulation_format = *FindFormat("fp32");
   for (uint64_t seed = 1; seed <= 20 && !HasFailure(); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
-    FollowsTheCycleLevel<Vdepthwise_cluster_e4m3>(4, 3, 2, seed, config);
+    FollowsTheCycleLevel<Vdepthwise_cluster_e4m3>(4, 3, 1, 2, seed, config);
   }
 }
 

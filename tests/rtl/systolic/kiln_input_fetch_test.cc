@@ -9,6 +9,7 @@
 #include "Vinput_fetch_3x5.h"
 #include "Vinput_fetch_4x4.h"
 #include "Vinput_fetch_4x4_scales.h"
+#include "Vinput_fetch_4x4_wide.h"
 #include "Vinput_fetch_8x2_16bit.h"
 #include "kiln/support/random.h"
 #include "tests/rtl/systolic/commands.h"
@@ -42,7 +43,8 @@ struct InputFetch {
     for (size_t i = 0; unit.array_write_enable && i < rows; ++i) {
       put(0, unit.array_write_bank, unit.array_write_address * rows + i, LaneOf(unit.array_write_data, i, bits));
     }
-    for (size_t i = 0; unit.depthwise_write_enable && i < columns; ++i) {
+    const size_t lanes = unit.depthwise_write_enable ? (unit.depthwise_write_words + size_t{1}) * columns : 0;
+    for (size_t i = 0; i < lanes; ++i) {
       put(1, unit.depthwise_write_bank, unit.depthwise_write_address * columns + i,
           LaneOf(unit.depthwise_write_data, i, bits));
     }
@@ -55,7 +57,7 @@ struct InputFetch {
   }
 };
 
-Config ConfigOf(int rows, int columns, const char* input_format, int port_bytes) {
+Config ConfigOf(int rows, int columns, const char* input_format, int port_bytes, int words_per_cycle = 1) {
   Config config;
   config.array_rows = rows;
   config.array_columns = columns;
@@ -63,6 +65,7 @@ Config ConfigOf(int rows, int columns, const char* input_format, int port_bytes)
   config.weight_rows_per_cycle = 1;
   config.input_buffer_words = 100;
   config.depthwise_buffer_words = 77;
+  config.depthwise_words_per_cycle = words_per_cycle;
   config.weight_buffer_words = 16 * rows;
   config.accumulation_buffer_words = 40;
   config.depthwise_multipliers = 3;
@@ -74,7 +77,7 @@ Config ConfigOf(int rows, int columns, const char* input_format, int port_bytes)
 // What the random instructions were, so that a test knows what it has seen.
 struct Seen {
   int64_t fills = 0, depthwise_fills = 0, packed_fills = 0, null_requests = 0, padding_only = 0, cut_runs = 0,
-          scaled_fills = 0;
+          scaled_fills = 0, wide_requests = 0;
   void Add(const Instruction& in, const Config& config, const FetchFill& fill) {
     const bool packed = in.tiling.packing == Packing::kTaps;
     ++fills;
@@ -84,6 +87,7 @@ struct Seen {
     int64_t nulls = 0;
     for (const FetchRequest& r : fill.requests) {
       nulls += r.bytes == 0 ? 1 : 0;
+      wide_requests += fill.buffer == 1 && r.bytes > config.depthwise_word_bytes() ? 1 : 0;
       cut_runs += packed && r.bytes % (in.convolution.channels * config.input_format.bytes()) != 0 ? 1 : 0;
     }
     null_requests += nulls;
@@ -93,7 +97,8 @@ struct Seen {
 
 template <typename Model, bool kScales = false>
 void Check(const Config& config, double stalls, int instructions, uint64_t seed) {
-  const int64_t word_bytes = std::max(config.array_rows, config.array_columns) * config.input_format.bytes();
+  const int64_t word_bytes = std::max(config.array_rows * int64_t{config.input_format.bytes()},
+                                      config.depthwise_words_per_cycle * config.depthwise_word_bytes());
   FetchBench<InputFetch<Model, kScales>> bench(config, config.input_port_bytes, static_cast<size_t>(word_bytes), stalls,
                                                seed);
   Random random(seed);
@@ -107,7 +112,7 @@ void Check(const Config& config, double stalls, int instructions, uint64_t seed)
     const std::vector<uint8_t> command =
         rtl::CommandBytes(Encode(in, config), {static_cast<uint64_t>(n)},
                           {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion, Tag::kInput});
-    bench.Run(command, static_cast<uint32_t>(n), in.after_previous, fills, random_case.memory,
+    bench.Run(command, static_cast<uint32_t>(n), in.wait_distance, fills, random_case.memory,
               in.convolution.input_scales.present ? rtl::CommandBytes(Encode(in, config), {}, {Tag::kInputScales})
                                                   : std::vector<uint8_t>());
     if (testing::Test::HasFatalFailure()) FAIL() << "instruction " << n << "\n" << Print(in, config);
@@ -117,24 +122,27 @@ void Check(const Config& config, double stalls, int instructions, uint64_t seed)
   EXPECT_GT(seen.depthwise_fills, instructions / 2);
   EXPECT_GT(seen.packed_fills, instructions / 2);
   EXPECT_EQ(seen.scaled_fills > instructions, kScales);
+  EXPECT_EQ(seen.wide_requests > instructions, config.depthwise_words_per_cycle > 1);
   EXPECT_GT(seen.null_requests, instructions);
   EXPECT_GT(seen.cut_runs, instructions);
   EXPECT_GT(seen.padding_only, instructions / 20);
   if (stalls == 0) {
-    EXPECT_GT(bench.runs_without_a_gap(), instructions / 10);
+    EXPECT_GT(bench.runs_without_a_gap(), instructions / (kScales ? 25 : 10));
   }
 }
 
 TEST(InputFetch, IdealMemoryTakesExactlyTheBeats) {
   Check<Vinput_fetch_4x4>(ConfigOf(4, 4, "int8", 8), 0, 150, 1);
   Check<Vinput_fetch_3x5>(ConfigOf(3, 5, "int8", 8), 0, 150, 2);
-  Check<Vinput_fetch_8x2_16bit>(ConfigOf(8, 2, "int16", 8), 0, 150, 3);
+  Check<Vinput_fetch_8x2_16bit>(ConfigOf(8, 2, "int16", 8, 2), 0, 150, 3);
+  Check<Vinput_fetch_4x4_wide>(ConfigOf(4, 4, "int8", 16, 4), 0, 250, 9);
 }
 
 TEST(InputFetch, StallsChangeNothingInTheBanks) {
   Check<Vinput_fetch_4x4>(ConfigOf(4, 4, "int8", 8), 0.3, 100, 4);
   Check<Vinput_fetch_3x5>(ConfigOf(3, 5, "int8", 16), 0.5, 100, 5);
-  Check<Vinput_fetch_8x2_16bit>(ConfigOf(8, 2, "int16", 8), 0.2, 100, 6);
+  Check<Vinput_fetch_8x2_16bit>(ConfigOf(8, 2, "int16", 8, 2), 0.2, 100, 6);
+  Check<Vinput_fetch_4x4_wide>(ConfigOf(4, 4, "int8", 64, 4), 0.3, 200, 10);
 }
 
 TEST(InputFetch, BlockScalesComeBesideTheirWords) {

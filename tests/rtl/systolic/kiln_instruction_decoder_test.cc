@@ -67,6 +67,7 @@ class MemberList {
     StreamMembers();
     ScaleMembers();
     Passes();
+    members_.push_back({"header.precision", in_.precision});
   }
   const std::vector<Member>& members() const { return members_; }
 
@@ -93,7 +94,7 @@ class MemberList {
     Section("header");
     const bool end = in_.opcode == Opcode::kEnd;
     Add("opcode", static_cast<int64_t>(in_.opcode));
-    Add("after_previous", in_.after_previous);
+    Add("wait_distance", in_.wait_distance);
     Add("window", !end && v_.window.combine != systolic::Combine::kNone);
     Add("input_blocks", c_.input_scales.present);
     Add("weight_blocks", c_.weight_scales.present);
@@ -104,7 +105,7 @@ class MemberList {
     Add("operands", std::ssize(v_.operands));
     Add("passes", std::ssize(v_.passes));
     Add("length", static_cast<int64_t>(words));
-    Add("kernel", in_.kernel);
+    Add("user unit and kernel", int64_t{in_.user_unit} << 32 | in_.kernel);
   }
 
   void TilingAndReduction() {
@@ -132,7 +133,7 @@ class MemberList {
     Section("reduction");
     Add("groups_per_bank", t.groups_per_bank);
     Add("groups", g.groups);
-    Add("fills", g.fills);
+    Add("fills", d_.fills);
     Add("last_fill_groups", d_.last_fill_groups);
     Add("last_group_rows", d_.last_group_rows);
     Add("weight_tiles_per_bank", t.weight_tiles_per_bank);
@@ -427,6 +428,7 @@ Config AnyConfig(Random& random) {
   Config config = systolic::RandomConfig(random);
   config.depthwise_multipliers = std::max(config.depthwise_multipliers, 1);
   systolic::RandomFormats(random, &config);
+  while (config.precisions() > 3) config.other_precisions.pop_back();
   config.vector_function_stages = 0xdfa;  // as in instruction_decoder_bench.sv
   config.vector_divide_stages = 0xff4;
   return config;
@@ -485,7 +487,7 @@ void SeesWhatTheInstructionSays(int rounds) {
     EXPECT_EQ(seen, stages.size());
 
     const MemberList expected(instruction, config, words);
-    ASSERT_EQ(expected.members().size(), 283u);
+    ASSERT_EQ(expected.members().size(), 284u);
     for (size_t i = 0; i < expected.members().size(); ++i) {
       const Member& member = expected.members()[i];
       if (member.value.has_value()) {
@@ -560,23 +562,28 @@ TEST(InstructionDecoder, RefusesWhatUnitsWouldStumbleOver) {
   EXPECT_EQ(refused(0, 31, 0, 0), kNone);
   EXPECT_EQ(refused(0, 111, 104, 4), kOpcode);
   EXPECT_EQ(refused(0, 127, 120, 1), kOrder);
-  EXPECT_EQ(refused(0, 93, 91, 0), kCount);           // passes: bits behind opcode, 2 flags, 6 bits of blocks, operands
-  EXPECT_EQ(refused(3, 119, 112, 1), kOrder);         // index
-  EXPECT_EQ(refused(1, 111, 88, 0), kCount);          // batch
-  EXPECT_EQ(refused(2, 63, 40, 9), kCount);           // last_tile_height > tile_height
-  EXPECT_EQ(refused(3, 63, 48, 9), kCount);           // last_tile_columns > 8
-  EXPECT_EQ(refused(3, 47, 24, 65), kCount);          // tile_pixels > 64
-  EXPECT_EQ(refused(4, 15, 0, 0), kCount);            // last_group_rows
-  EXPECT_EQ(refused(5, 111, 88, 25), kCount);         // weight_tiles_per_bank > 192 / 8
-  EXPECT_EQ(refused(7, 87, 64, 257), kCount);         // group_pitch > 256
-  EXPECT_EQ(refused(9, 111, 72, 1 << 30), kAddress);  // input base
+  EXPECT_EQ(refused(0, 35, 35, 1), kOpcode);   // a user unit, which there is none of
+  EXPECT_EQ(refused(0, 86, 84, 0), kCount);    // passes: bits behind opcode, distance, flag, 6 bits of blocks, operands
+  EXPECT_EQ(refused(3, 119, 112, 1), kOrder);  // index
+  EXPECT_EQ(refused(1, 111, 88, 0), kCount);   // batch
+  EXPECT_EQ(refused(2, 63, 40, 9), kCount);    // last_tile_height > tile_height
+  EXPECT_EQ(refused(3, 63, 48, 9), kCount);    // last_tile_columns > 8
+  EXPECT_EQ(refused(3, 47, 24, 65), kCount);   // tile_pixels > 64
+  EXPECT_EQ(refused(4, 15, 0, 0), kCount);     // last_group_rows
+  EXPECT_EQ(refused(5, 111, 88, 25), kCount);  // weight_tiles_per_bank > 192 / 8
+  EXPECT_EQ(refused(7, 87, 64, 257), kCount);  // group_pitch > 256
+  EXPECT_EQ(refused(9, 111, 72, 1 << 30), kAddress);     // input base
   EXPECT_EQ(refused(9, 111, 72, (1 << 30) - 1), kNone);  // units' requests are checked besides
   EXPECT_EQ(refused(17, 111, 72, ~uint64_t{0}), kAddress);
   EXPECT_EQ(refused(20, 111, 72, 1 << 30), kAddress);
   EXPECT_EQ(refused(21, 87, 64, 0), kCount);           // outer1
   EXPECT_EQ(refused(22, 47, 32, 9), kCount);           // rows_in_flight
   EXPECT_EQ(refused(23, 111, 72, 1 << 30), kAddress);  // operand
-  EXPECT_EQ(refused(23, 28, 27, 3), kEnumerator);      // access
+  EXPECT_EQ(refused(23, 27, 26, 3), kEnumerator);      // access
+  EXPECT_EQ(refused(23, 31, 28, 11), kNone);           // codes of precision 2's weights
+  EXPECT_EQ(refused(23, 31, 28, 12), kEnumerator);     // of precision 3's inputs
+  EXPECT_EQ(refused(0, 34, 33, 2), kNone);             // precision
+  EXPECT_EQ(refused(0, 34, 33, 3), kEnumerator);
   EXPECT_EQ(refused(27, 111, 110, 1), kEnumerator);    // a matrix instruction that reads operand 0
   EXPECT_EQ(refused(27, 109, 108, 3), kEnumerator);    // reduce
   EXPECT_EQ(refused(27, 100, 97, 13), kCount);         // stages
@@ -587,15 +594,15 @@ TEST(InstructionDecoder, RefusesWhatUnitsWouldStumbleOver) {
   EXPECT_EQ(refused(28, 107, 104, 3), kEnumerator);    // operand 1 of one
   EXPECT_EQ(refused(27, 109, 108, 1), kEnumerator);    // reduces accumulators
   EXPECT_EQ(refused(27, 105, 105, 1), kEnumerator);    // keeps them
-  EXPECT_EQ(refused(0, 102, 102, 1), kEnumerator);     // a window on them
+  EXPECT_EQ(refused(0, 95, 95, 1), kEnumerator);       // a window on them
   EXPECT_EQ(refused(29, 111, 72, 1 << 30), kAddress);  // output
   // A length that is too large is known at the last word, one that is too small at its own.
-  EXPECT_EQ(refused(0, 90, 75, 33), kNone);
+  EXPECT_EQ(refused(0, 83, 68, 33), kNone);
   decoder.Clear();
-  EXPECT_EQ(decoder.Feed(With(0, 90, 75, 34)), 33u);
+  EXPECT_EQ(decoder.Feed(With(0, 83, 68, 34)), 33u);
   EXPECT_EQ(decoder.bench().error_code, kLength);
   decoder.Clear();
-  EXPECT_EQ(decoder.Feed(With(0, 90, 75, 20)), 20u);
+  EXPECT_EQ(decoder.Feed(With(0, 83, 68, 20)), 20u);
   EXPECT_EQ(decoder.bench().error_code, kLength);
 }
 

@@ -109,7 +109,7 @@ void Check(const Config& config, double stalls, uint64_t seed) {
     const std::vector<FetchFill> sets = SetsOf(random_case, config);
     bench.Run(rtl::CommandBytes(Encode(in, config), {static_cast<uint64_t>(n)},
                                 {Tag::kHeader, Tag::kTiling, Tag::kParameters}),
-              static_cast<uint32_t>(n), /*waits=*/true, sets, random_case.memory);
+              static_cast<uint32_t>(n), /*distance=*/1, sets, random_case.memory);
     if (testing::Test::HasFatalFailure()) FAIL() << "instruction " << n << "\n" << Print(in, config);
     sets_seen += std::ssize(sets);
     shared += std::ssize(sets) < CountVisits(in, config) ? 1 : 0;

@@ -1,10 +1,13 @@
 // kiln_systolic_array against the scalar steps of numerics/mac.h: passes and loads as close upon each other as the
-// module's header allows, or with random gaps, and noise on every input that does not count.
+// module's header allows, or with random gaps, noise on every input that does not count, and every pass of a precision
+// of its own.
 #include <map>
 
 #include "Varray_2x8.h"
 #include "Varray_4x4.h"
 #include "Varray_8x2.h"
+#include "Varray_precisions.h"
+#include "kiln/numerics/codec.h"
 #include "kiln/numerics/mac.h"
 #include "tests/rtl/support.h"
 
@@ -13,14 +16,20 @@ namespace {
 
 struct Shape {
   int rows, columns, rows_per_cycle;
+  std::vector<MacRule> rules;  // one a precision
   int steps() const { return rows / rows_per_cycle; }
 };
 
-MacRule Int8Rule() {
-  return {.input = *FindFormat("int8"),
-          .weight = *FindFormat("int8"),
-          .psum = *FindFormat("int32"),
-          .accumulation = *FindFormat("int32")};
+MacRule RuleOf(const char* input, const char* weight, const char* sums) {
+  return {.input = *FindFormat(input),
+          .weight = *FindFormat(weight),
+          .psum = *FindFormat(sums),
+          .accumulation = *FindFormat(sums)};
+}
+MacRule Int8Rule() { return RuleOf("int8", "int8", "int32"); }
+// Of the model array_precisions: operands of eight bits and of four.
+std::vector<MacRule> ThreeRules() {
+  return {RuleOf("int8", "int8", "fp32"), RuleOf("e4m3", "int4", "fp32"), RuleOf("posit8_1", "e4m3", "fp32")};
 }
 
 // Codes of eight bits, lane 0 lowest.
@@ -34,6 +43,7 @@ struct Pixel {
   bool swap;
   int valid_rows;
   Codes word;
+  size_t precision;
 };
 
 // What happens when: the inputs of each cycle and the psums that must be seen.
@@ -54,11 +64,12 @@ Codes RandomCodes(Random& random, int count) {
 
 // `passes` passes; a gap of up to `most_gap` cycles before each pass and each load.
 Schedule RandomSchedule(const Shape& shape, int passes, int64_t most_gap, Random& random) {
-  const MacRule rule = Int8Rule();
   Schedule schedule;
   int64_t load_at = 0, free_at = 0;  // first cycle in which the next load, the next pass may begin
   for (int p = 0; p < passes; ++p) {
     load_at += random.Between(0, most_gap);
+    const size_t precision = random.Below(shape.rules.size());
+    const MacRule& rule = shape.rules[precision];
     Codes tile;
     for (int step = 0; step < shape.steps(); ++step) {
       const Codes weights = RandomCodes(random, shape.rows_per_cycle * shape.columns);
@@ -74,10 +85,11 @@ Schedule RandomSchedule(const Shape& shape, int passes, int64_t most_gap, Random
       for (int r = 0; r < valid_rows; ++r) {
         for (int c = 0; c < shape.columns; ++c) {
           uint32_t& psum = psums[static_cast<size_t>(c)];
-          psum = PsumStep(rule, psum, word[static_cast<size_t>(r)], tile[static_cast<size_t>(r * shape.columns + c)]);
+          psum = PsumStep(rule, psum, word[static_cast<size_t>(r)] & CodeMask(rule.input),
+                          tile[static_cast<size_t>(r * shape.columns + c)] & CodeMask(rule.weight));
         }
       }
-      schedule.pixels[start + i] = {i == 0, valid_rows, word};
+      schedule.pixels[start + i] = {i == 0, valid_rows, word, precision};
       schedule.psums[start + i + shape.rows + shape.columns - 1] = std::move(psums);
     }
     load_at = std::max(load_at + shape.steps(), start);
@@ -106,6 +118,7 @@ void GivesTheSumsInOrderAndInTime(const Shape& shape, int64_t most_gap, uint64_t
     array->swap = array->active && pixel->second.swap;
     array->multiply = static_cast<uint8_t>(array->active ? (1u << pixel->second.valid_rows) - 1 : random.Below(256));
     array->multiply &= static_cast<uint8_t>((1u << shape.rows) - 1);
+    array->precision = static_cast<uint8_t>(array->active ? pixel->second.precision : random.Below(shape.rules.size()));
     SetBytes(array->word, array->active ? pixel->second.word : RandomCodes(random, shape.rows));
     array.Settle();
     if (const auto expected = schedule.psums.find(cycle); expected != schedule.psums.end()) {
@@ -121,9 +134,15 @@ void GivesTheSumsInOrderAndInTime(const Shape& shape, int64_t most_gap, uint64_t
 TEST(SystolicArray, GivesTheSumsInOrderAndInTime) {
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     const int64_t most_gap = seed % 2 == 0 ? 0 : 3;
-    GivesTheSumsInOrderAndInTime<Varray_4x4>({4, 4, 1}, most_gap, seed);
-    GivesTheSumsInOrderAndInTime<Varray_8x2>({8, 2, 4}, most_gap, seed);
-    GivesTheSumsInOrderAndInTime<Varray_2x8>({2, 8, 2}, most_gap, seed);
+    GivesTheSumsInOrderAndInTime<Varray_4x4>({4, 4, 1, {Int8Rule()}}, most_gap, seed);
+    GivesTheSumsInOrderAndInTime<Varray_8x2>({8, 2, 4, {Int8Rule()}}, most_gap, seed);
+    GivesTheSumsInOrderAndInTime<Varray_2x8>({2, 8, 2, {Int8Rule()}}, most_gap, seed);
+  }
+}
+
+TEST(SystolicArray, ChangesItsPrecisionFromPassToPass) {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    GivesTheSumsInOrderAndInTime<Varray_precisions>({2, 4, 1, ThreeRules()}, seed % 2 == 0 ? 0 : 3, seed);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "Vsystolic_bf16.h"
 #include "Vsystolic_blocks_4x4.h"
 #include "Vsystolic_blocks_4x8.h"
+#include "Vsystolic_precisions.h"
 #include "Vsystolic_shared_bus.h"
 #include "kiln/ir/text.h"
 #include "kiln/targets/systolic/binding.h"
@@ -93,7 +94,7 @@ void RunRandomPrograms(const Config& config, const AxiTiming& timing, bool timed
 }
 
 TEST(SystolicMachine, BitsAndCyclesOfRandomPrograms) {
-  RunRandomPrograms<Vsystolic_4x4>(Square(), Ideal(Square()), true, 1, 150);
+  RunRandomPrograms<Vsystolic_4x4>(SquareWithUserUnit(), Ideal(Square()), true, 1, 150);
 }
 TEST(SystolicMachine, BitsAndCyclesOfAnotherDesignPoint) {
   RunRandomPrograms<Vsystolic_4x8>(Wide(), Ideal(Wide()), true, 1000, 100);
@@ -106,13 +107,17 @@ TEST(SystolicMachine, BitsAndCyclesInBf16) {
   RunRandomPrograms<Vsystolic_bf16>(Bf16(), Ideal(Bf16()), true, 8000, 120);
   RunRandomPrograms<Vsystolic_bf16>(Bf16(), AxiTiming(Ideal(Bf16())).StallAll(0.4), false, 9000, 40);
 }
+TEST(SystolicMachine, BitsAndCyclesInSeveralPrecisions) {
+  RunRandomPrograms<Vsystolic_precisions>(Precisions(), Ideal(Precisions()), true, 10000, 120);
+  RunRandomPrograms<Vsystolic_precisions>(Precisions(), AxiTiming(Ideal(Precisions())).StallAll(0.4), false, 11000, 40);
+}
 TEST(SystolicMachine, BitsWithBlockScalesStayUnderStalls) {
   RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), AxiTiming(Ideal(Blocks())).StallAll(0.4), false, 6000, 40);
   RunRandomPrograms<Vsystolic_blocks_4x8>(NarrowBlocks(), AxiTiming(Ideal(NarrowBlocks())).StallAll(0.3), false, 7000,
                                           30);
 }
 TEST(SystolicMachine, BitsStayUnderStalls) {
-  RunRandomPrograms<Vsystolic_4x4>(Square(), AxiTiming(Ideal(Square())).StallAll(0.4), false, 2000, 60);
+  RunRandomPrograms<Vsystolic_4x4>(SquareWithUserUnit(), AxiTiming(Ideal(Square())).StallAll(0.4), false, 2000, 60);
 }
 TEST(SystolicMachine, BitsStayBehindDram) {
   AxiTiming timing;

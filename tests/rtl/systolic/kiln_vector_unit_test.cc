@@ -492,7 +492,8 @@ void RunsSequences(const AxiTiming& timing, bool exact, int sequences, uint64_t 
       const int64_t depth = PipelineDepth(c.instruction.vector, config);
       const int64_t lane_depth = LaneDepth(c.instruction.vector, config);
       int64_t start = std::max({free, left - depth, lanes_left - lane_depth});
-      if (c.instruction.after_previous && !finished.empty()) start = std::max(start, finished.back());
+      const size_t distance = c.instruction.wait_distance;
+      if (distance > 0 && distance <= finished.size()) start = std::max(start, finished[finished.size() - distance]);
       free = start + time.busy;
       left = std::max(left, free + depth);
       lanes_left = std::max(lanes_left, free + lane_depth);

@@ -99,7 +99,7 @@ void Check(const Config& config, double stalls, int instructions, uint64_t seed)
     const bool strided = in.convolution.weight_layout == WeightLayout::kStrided;
     bench.Run(rtl::CommandBytes(Encode(in, config), {static_cast<uint64_t>(n)},
                                 {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kWeights}),
-              static_cast<uint32_t>(n), in.after_previous && strided, fills, random_case.memory,
+              static_cast<uint32_t>(n), strided ? in.wait_distance : 0U, fills, random_case.memory,
               in.convolution.weight_scales.present ? rtl::CommandBytes(Encode(in, config), {}, {Tag::kWeightScales})
                                                    : std::vector<uint8_t>());
     if (testing::Test::HasFatalFailure()) FAIL() << "instruction " << n << "\n" << Print(in, config);

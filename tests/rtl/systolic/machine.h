@@ -16,6 +16,7 @@
 #include "kiln/hardware/axi_port.h"
 #include "kiln/targets/systolic/config.h"
 #include "kiln/targets/systolic/isa.h"
+#include "kiln/targets/systolic/user_unit.h"
 #include "rtl/testbench/kiln_systolic_bench.h"
 #include "tests/targets/systolic/random_program.h"
 
@@ -51,6 +52,13 @@ inline Config Square() {
   c.input_port_bytes = c.weight_port_bytes = c.operand_port_bytes = c.output_port_bytes = 16;
   c.memory_latency = 16;
   c.depthwise_multipliers = 4;
+  c.depthwise_words_per_cycle = 4;
+  return c;
+}
+// The same with a unit beside the array.
+inline Config SquareWithUserUnit() {
+  Config c = Square();
+  c.user_unit = systolic::FindUserUnit("maximum");
   return c;
 }
 inline Config Wide() {
@@ -112,8 +120,21 @@ inline Config Bf16() {
   c.vector_divide_stages = 0b010;
   c.operand_port_bytes = 8;
   c.depthwise_multipliers = 2;
+  c.depthwise_words_per_cycle = 2;
   c.input_format = c.weight_format = c.vector_format = *FindFormat("bf16");
   c.psum_format = c.accumulation_format = *FindFormat("fp32");
+  return c;
+}
+
+// An array in three precisions.
+inline Config Precisions() {
+  Config c = Square();
+  c.array_rows = 2;
+  c.vector_stages = 2;
+  c.depthwise_multipliers = 2;
+  c.weight_format = *FindFormat("int4");
+  c.psum_format = c.accumulation_format = *FindFormat("fp32");
+  c.other_precisions = {{*FindFormat("e4m3"), *FindFormat("e4m3")}, {*FindFormat("posit8_1"), *FindFormat("int8")}};
   return c;
 }
 
@@ -127,7 +148,7 @@ inline AxiTiming Ideal(const Config& config) {
 inline Instruction Copy(int32_t length, uint64_t output) {
   Instruction in;
   in.opcode = Opcode::kVector;
-  in.after_previous = false;
+  in.wait_distance = 0;
   in.vector.length = length;
   in.vector.operands.resize(1);
   in.vector.operands[0].element_stride = 1;

@@ -9,57 +9,49 @@
 #include "Vvta_small.h"
 #include "Vvta_wide.h"
 #include "kiln/targets/vta/counters.h"
-#include "kiln/targets/vta/cycle.h"
-#include "kiln/targets/vta/functional.h"
+#include "kiln/targets/vta/memory.h"
 #include "tests/rtl/vta/machine.h"
+#include "tests/targets/vta/agreement.h"
 
 namespace kiln::rtl {
 namespace {
 
-using vta::CounterTable;
-using vta::CycleMachine;
 using vta::DeviceMemory;
-using vta::FunctionalMachine;
+using vta::HardwareOutcome;
 using vta::MakeRandomProgram;
 
 constexpr int kOperations = 40;  // of a program
 
-// Runs a program twice, for what the first launch leaves in the buffers is the second one's.
+// FindDisagreement of a program, with the simulated machine as its hardware.
 template <typename Model>
 void RunProgram(const Config& config, const AxiTiming& timing, uint64_t seed) {
   Random random(seed);
   const RandomProgram program = MakeRandomProgram(random, config, kOperations);
-  SCOPED_TRACE(testing::Message() << "seed " << seed << '\n' << program.Text(config));
-  const bool ideal = timing.stall_ar == 0 && timing.bytes_per_cycle == 0;
   Machine<Model> machine(config, timing, seed);
   machine.Load(program.memory);
-  DeviceMemory memory(RandomProgram::kBase, program.memory), cycle_memory(RandomProgram::kBase, program.memory);
-  FunctionalMachine functional(config);
-  CycleMachine cycle(config);
-  for (int launch = 0; launch < 2; ++launch) {
-    SCOPED_TRACE(testing::Message() << "launch " << launch);
-    const auto fault = functional.Launch(memory, program.address, program.instructions.size());
-    ASSERT_TRUE(machine.bench().Launch(program.address, program.instructions.size(), kCycleLimit)) << "no end";
-    ASSERT_EQ(machine.bench().fault(), CodeOf(fault)) << "instruction " << machine.bench().fault_instruction();
-    // The first is right; micro-ops that it has left where the second one expects zeros may not be.
-    if (launch == 1 && fault.has_value()) return;
-    ASSERT_FALSE(fault.has_value());
+  auto& bench = machine.bench();
+  vta::Hardware hardware;
+  hardware.ideal_memory = timing.stall_ar == 0 && timing.bytes_per_cycle == 0;
+  hardware.launch = [&](DeviceMemory& memory, uint64_t address, size_t count) -> StatusOr<HardwareOutcome> {
+    if (!bench.Launch(address, count, kCycleLimit)) return absl::InternalError("the hardware does not end");
     const std::vector<uint8_t> image = machine.Image(program.memory.size());
-    ASSERT_TRUE(std::equal(image.begin(), image.end(), memory.bytes().begin()));
-    EXPECT_EQ(machine.bench().cycles(), machine.bench().ran());
-    if (!ideal) continue;
-    const CycleMachine::Result expected = cycle.Launch(cycle_memory, program.address, program.instructions.size());
-    ASSERT_FALSE(expected.fault.has_value());
-    ASSERT_EQ(machine.bench().cycles(), expected.time.cycles);
-    EXPECT_EQ(machine.bench().ReadRegister(testbench::vta::kAccumulatorWrites),
-              expected.time.counters.accumulator_writes());
-    const std::vector<uint32_t> counters = machine.bench().counters();
-    ASSERT_EQ(counters.size(), vta::kCounters);
-    for (size_t i = 0; i < counters.size(); ++i) {
-      EXPECT_EQ(counters[i], expected.time.counters.values()[i])
-          << CounterTable()[i].unit << '.' << CounterTable()[i].name;
+    std::copy(image.begin(), image.end(), memory.At(RandomProgram::kBase, image.size()));
+    HardwareOutcome outcome;
+    if (const uint32_t code = bench.fault(); code != 0) {
+      outcome.fault = vta::Fault{static_cast<vta::FaultKind>(code - 1), bench.fault_instruction(), ""};
     }
-  }
+    outcome.time.cycles = bench.cycles();
+    const std::vector<uint32_t> counters = bench.counters();
+    for (size_t i = 0; i < vta::kCounters; ++i) outcome.time.counters[static_cast<vta::Counter>(i)] = counters[i];
+    if (!outcome.fault.has_value()) {
+      EXPECT_EQ(bench.cycles(), bench.ran());
+      EXPECT_EQ(bench.ReadRegister(testbench::vta::kAccumulatorWrites), outcome.time.counters.accumulator_writes());
+    }
+    return outcome;
+  };
+  vta::LaunchTotals totals;
+  const auto difference = FindDisagreement(config, program, &totals, &hardware);
+  EXPECT_FALSE(difference.has_value()) << *difference << "\nseed " << seed << '\n' << program.Text(config);
 }
 
 // Programs behind each of three memories; KILN_RTL_PROGRAMS in the environment: so many instead.

@@ -11,42 +11,16 @@
 #include "Vvta_element_reader.h"
 #include "Vvta_steps.h"
 #include "kiln/targets/vta/faults.h"
-#include "kiln/targets/vta/isa.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/vta/machine.h"
+#include "tests/rtl/vta/units.h"
 
 namespace kiln::rtl {
 namespace {
 
-using vta::Encoding;
 using vta::FindStaticFault;
-using vta::Instruction;
-using vta::Memory;
-using vta::Opcode;
-using vta::Stage;
 
 Config Default() { return *vta::ParseOriginalConfig("{}", "default"); }
-
-std::vector<uint8_t> BytesOf(const Encoding::Bytes& bytes) { return {bytes.begin(), bytes.end()}; }
-
-// A load or store that is right more often than not.
-Instruction RandomTransfer(Random& random) {
-  Instruction in;
-  in.opcode = random.Below(3) == 0 ? Opcode::kStore : Opcode::kLoad;
-  in.memory = in.opcode == Opcode::kStore ? Memory::kOutput : static_cast<Memory>(random.Below(6));
-  if (in.memory == Memory::kOutput && in.opcode == Opcode::kLoad) in.memory = Memory::kInput;
-  in.sram_base = static_cast<uint32_t>(random.Below(24));
-  in.dram_base = static_cast<uint32_t>(random());
-  in.x_size = static_cast<uint32_t>(random.Below(6));
-  in.y_size = static_cast<uint32_t>(random.Below(5));
-  in.x_stride = static_cast<uint32_t>(random.Below(4) == 0 ? random.Below(65536) : random.Below(9));
-  in.push_next = in.opcode == Opcode::kLoad && random.Below(2) == 0;
-  if (in.opcode == Opcode::kStore || random.Below(2) == 0) return in;
-  for (uint32_t* pad : {&in.x_pad_before, &in.x_pad_after, &in.y_pad_before, &in.y_pad_after}) {
-    *pad = static_cast<uint32_t>(random.Below(3));
-  }
-  return in;
-}
 
 // Banks, a bit each, of a load of accumulators.
 uint32_t BanksOf(const Instruction& in, const Config& config) {
@@ -120,34 +94,6 @@ TEST(VtaUnits, FieldsOfTheDefaultSizes) { CheckFields<Vvta_decode_default>(Defau
 
 // ---- The element reader.
 
-struct Element {
-  uint32_t address = 0, bytes = 0, index = 0;
-  bool padding = true, empty = false, last = false;
-};
-
-std::vector<Element> ElementsOf(const Instruction& in, const Config& config) {
-  if (in.x_size == 0 || RectangleOf(in) == 0) return {Element{.empty = true, .last = true}};
-  const auto bytes = static_cast<uint32_t>(ElementBytes(in.memory, config));
-  std::vector<Element> elements;
-  const uint32_t width = in.x_pad_before + in.x_size + in.x_pad_after;
-  for (uint32_t y = 0; y < in.y_pad_before + in.y_size + in.y_pad_after; ++y) {
-    for (uint32_t x = 0; x < width; ++x) {
-      Element element{.index = in.sram_base + y * width + x};
-      const bool inside = y >= in.y_pad_before && y < in.y_pad_before + in.y_size && x >= in.x_pad_before &&
-                          x < in.x_pad_before + in.x_size;
-      if (inside) {
-        element.padding = false;
-        element.bytes = bytes;
-        element.address =
-            static_cast<uint32_t>(RowAddress(in, y - in.y_pad_before, config)) + (x - in.x_pad_before) * bytes;
-      }
-      elements.push_back(element);
-    }
-  }
-  elements.back().last = true;
-  return elements;
-}
-
 TEST(VtaUnits, ElementReaderWalksLoads) {
   const Config config = Small();
   const Encoding encoding(config);
@@ -175,18 +121,17 @@ TEST(VtaUnits, ElementReaderWalksLoads) {
         reader->request_ready = taken;
         reader.Settle();
         ASSERT_TRUE(reader->request_valid && reader->busy);
-        // From its lowest bit on: push_next, last, empty, padding, element (16), memory (3), number (32), source.
-        const uint64_t tag = reader->request_tag;
-        ASSERT_EQ(tag & 1, in.push_next ? 1u : 0u);
-        ASSERT_EQ((tag >> 1) & 1, expected.last ? 1u : 0u);
-        ASSERT_EQ((tag >> 2) & 1, expected.empty ? 1u : 0u);
+        const ReadTag tag = ReadTagOf(reader->request_tag);
+        ASSERT_EQ(tag.push_next, in.push_next);
+        ASSERT_EQ(tag.last, expected.last);
+        ASSERT_EQ(tag.empty, expected.empty);
         ASSERT_EQ(reader->request_bytes, expected.bytes);
         if (!expected.empty) {
-          ASSERT_EQ((tag >> 3) & 1, expected.padding ? 1u : 0u);
-          ASSERT_EQ((tag >> 4) & 0xffff, expected.index);
+          ASSERT_EQ(tag.padding, expected.padding);
+          ASSERT_EQ(tag.element, expected.index);
         }
-        ASSERT_EQ((tag >> 20) & 7, static_cast<uint64_t>(in.memory));
-        ASSERT_EQ((tag >> 23) & 0xffffffff, static_cast<uint64_t>(i));
+        ASSERT_EQ(tag.memory, static_cast<uint32_t>(in.memory));
+        ASSERT_EQ(tag.number, static_cast<uint32_t>(i));
         if (!expected.padding) {
           ASSERT_EQ(reader->request_address, expected.address);
         }

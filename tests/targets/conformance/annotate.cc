@@ -1,5 +1,7 @@
 #include "tests/targets/conformance/annotate.h"
 
+#include <unordered_map>
+
 #include "kiln/numerics/codec.h"
 
 namespace kiln::conformance {
@@ -68,6 +70,25 @@ void Retype(Graph& graph, const QuantType& activations, const QuantType& weights
       Change(*value, weights, ReductionAxis(*value));
     } else {
       Change(*value, activations, BlockAxis(*value));
+    }
+  }
+}
+
+void RetypeEverySecondProduct(Graph& graph, const QuantType& type) {
+  std::unordered_map<const Value*, bool> changed;  // operands seen so far
+  bool change = false;                             // the next product that is free to choose
+  for (const auto& node : graph.nodes()) {
+    if (node->op() != Op::kConv && node->op() != Op::kMatMul && node->op() != Op::kGemm) continue;
+    Value* const operands[] = {node->operand(0), node->operand(1)};
+    bool own = change;
+    for (const Value* operand : operands) {
+      if (const auto seen = changed.find(operand); seen != changed.end()) own = seen->second;
+    }
+    if (own == change) change = !change;
+    for (Value* operand : operands) {
+      const bool first = changed.emplace(operand, own).second;
+      if (!first || !own || !operand->quantisation().has_value()) continue;
+      Change(*operand, type, operand->is_constant() ? ReductionAxis(*operand) : BlockAxis(*operand));
     }
   }
 }

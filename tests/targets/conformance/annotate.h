@@ -12,6 +12,10 @@ namespace kiln::conformance {
 // result) and along the reduction of weights; grouped convolutions keep one scale a tensor.
 void Retype(Graph& graph, const QuantType& activations, const QuantType& weights);
 
+// Gives the operands of every second convolution or matrix product this type, in the order of the graph. Products that
+// share an operand have one type, the first one's.
+void RetypeEverySecondProduct(Graph& graph, const QuantType& type);
+
 }  // namespace kiln::conformance
 
 #endif  // KILN_TESTS_TARGETS_CONFORMANCE_ANNOTATE_H_

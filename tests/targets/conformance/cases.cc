@@ -192,6 +192,17 @@ std::vector<Case> MakeCases() {
          Value* x = b.Input({1, 3, 9, 20});
          return b.Done({b.Op(Op::kMatMul, {x, b.Input({1, 3, 20, 17})})});
        }},
+      {"matmul.transposed_input",
+       [] {
+         Builder b("mixer");
+         return b.Done({b.Linear(b.Op(Op::kTranspose, {b.Input({1, 40, 13})}, Perm({0, 2, 1})), 33)});
+       }},
+      {"matmul.transposed_activations",
+       [] {
+         Builder b("two");
+         Value* x = b.Op(Op::kTranspose, {b.Input({1, 3, 20, 9})}, Perm({0, 1, 3, 2}));
+         return b.Done({b.Op(Op::kMatMul, {x, b.Input({1, 3, 20, 17})})});
+       }},
       {"gemm.transposed",
        [] {
          Builder b("gemm");
@@ -314,6 +325,33 @@ std::vector<Case> MakeCases() {
          Value* y = b.Op(Op::kRelu, {b.Conv(x, 48, {.kernel = 1})});
          y = b.Op(Op::kRelu, {b.Conv(y, 48, {.groups = 48})});
          return b.Done({b.Op(Op::kAdd, {x, b.Conv(y, 16, {.kernel = 1})})});
+       },
+       0.08},
+      {"network.fire_module",
+       [] {
+         Builder b("fire");
+         Value* x = b.Op(Op::kRelu, {b.Conv(b.Input({1, 16, 9, 9}), 16, {.kernel = 1})});
+         Value* ones = b.Op(Op::kRelu, {b.Conv(x, 32, {.kernel = 1})});
+         x = b.Op(Op::kConcat, {ones, b.Op(Op::kRelu, {b.Conv(x, 32, {})})}, Axis(1));
+         return b.Done({b.Conv(x, 20, {})});
+       },
+       0.08},
+      {"network.ragged_concat",
+       [] {
+         Builder b("concat");
+         Value* x = b.Op(Op::kRelu, {b.Conv(b.Input({1, 16, 7, 7}), 16, {.kernel = 1})});
+         Value* pooled = b.Pool(Op::kMaxPool, x, 3, 1, 1);
+         x = b.Op(Op::kConcat, {b.Conv(x, 11, {.kernel = 1}), pooled, b.Conv(x, 5, {})}, Axis(1));
+         return b.Done({b.Conv(x, 20, {.kernel = 1})});
+       },
+       0.08},
+      {"network.squeeze_and_excite",
+       [] {
+         Builder b("excite");
+         Value* x = b.Op(Op::kHardSwish, {b.Conv(b.Input({1, 16, 8, 8}), 40, {.kernel = 1})});
+         Value* gate = b.Op(Op::kRelu, {b.Conv(b.Op(Op::kGlobalAveragePool, {x}), 8, {.kernel = 1})});
+         gate = b.Op(Op::kHardSigmoid, {b.Conv(gate, 40, {.kernel = 1})});
+         return b.Done({b.Conv(b.Op(Op::kMul, {x, gate}), 16, {.kernel = 1})});
        },
        0.08},
       {"network.two_outputs",

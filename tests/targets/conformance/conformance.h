@@ -32,22 +32,25 @@ struct Exception {
 };
 
 // A design point with the types in which its tests hold activations and weights (names for FindQuantType), and how many
-// times the error of int8 they may cost.
+// times the error of int8 they may cost. With an `other` type, of a machine of several precisions, every second product
+// holds its operands in that one.
 struct DesignPoint {
   DesignPoint(const char* yaml) : file(yaml) {}  // NOLINT(google-explicit-constructor): int8
   DesignPoint(std::string yaml, std::string activation_type, std::string weight_type, double allowance,
-              std::vector<Exception> exceptions = {})
+              std::vector<Exception> exceptions = {}, std::string other_type = "")
       : file(std::move(yaml)),
         activations(std::move(activation_type)),
         weights(std::move(weight_type)),
         tolerance(allowance),
-        never(std::move(exceptions)) {}
+        never(std::move(exceptions)),
+        other(std::move(other_type)) {}
   bool is_int8() const { return activations == "int8" && weights == "int8"; }
 
   std::string file;  // relative to the repository
   std::string activations = "int8", weights = "int8";
   double tolerance = 1;
   std::vector<Exception> never = {};  // beside the family's
+  std::string other = {};
 };
 
 struct Family {

@@ -79,7 +79,7 @@ Prepared Prepare(Graph graph, uint64_t seed, const DesignPoint& point) {
     *data = *std::move(seen);
   }
   Recipe recipe = Int8Recipe();
-  recipe.activations.type.symmetric = !point.is_int8();
+  recipe.activations.type.symmetric = !point.is_int8() || !point.other.empty();
   auto quantised = Quantise(graph, recipe, *data);
   EXPECT_TRUE(quantised.ok()) << quantised.status();
   p.quantised = *std::move(quantised);
@@ -87,6 +87,11 @@ Prepared Prepare(Graph graph, uint64_t seed, const DesignPoint& point) {
     const auto activations = FindQuantType(point.activations), weights = FindQuantType(point.weights);
     EXPECT_TRUE(activations.ok() && weights.ok()) << activations.status() << weights.status();
     Retype(p.quantised, *activations, *weights);
+  }
+  if (!point.other.empty()) {
+    const auto other = FindQuantType(point.other);
+    EXPECT_TRUE(other.ok()) << other.status();
+    RetypeEverySecondProduct(p.quantised, *other);
   }
   return p;
 }

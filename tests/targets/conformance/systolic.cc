@@ -3,6 +3,7 @@
 // Weights in a format of their own leave no way for activations to stand as weights.
 static const std::vector<kiln::conformance::Exception> kTwoFormats = {
     {"matmul.two_activations", "the array's weights have another format than its activations"},
+    {"matmul.transposed_activations", "the array's weights have another format than its activations"},
     {"*attention*", "the array's weights have another format than its activations"}};
 
 KILN_CONFORMANCE(systolic,
@@ -10,6 +11,7 @@ KILN_CONFORMANCE(systolic,
                      .design_points = {"accelerators/systolic-int8-8x8.yaml",
                                        "accelerators/systolic-int8-16x16.yaml",
                                        "accelerators/systolic-int8-8x8-one-bus.yaml",
+                                       {"accelerators/systolic-int8-e4m3-8x8.yaml", "int8", "int8", 2, {}, "e4m3"},
                                        {"accelerators/systolic-mxint8-16x16.yaml", "mxint8", "mxint8", 1},
                                        {"accelerators/systolic-mxfp8_e4m3-16x16.yaml", "mxfp8_e4m3", "mxfp8_e4m3", 2},
                                        {"accelerators/systolic-e4m3-16x16.yaml", "e4m3", "e4m3", 2},

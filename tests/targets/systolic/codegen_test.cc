@@ -92,12 +92,36 @@ TEST(SystolicCodegen, ProductsWaitForWeightsThatAreComputed) {
   for (const Instruction& in : (*program)->instructions()) {
     if (in.opcode == Opcode::kMatrix) {
       EXPECT_TRUE(computed);
-      EXPECT_TRUE(in.after_previous);
+      EXPECT_EQ(in.wait_distance, 1);
       ++products;
     }
     computed = true;
   }
   EXPECT_EQ(products, 1) << KernelList(**program);
+}
+
+// A product waits for the kernel that computes its weights, not for one behind that which has nothing to do with it.
+TEST(SystolicCodegen, WaitsReachBackToTheLastWriterOnly) {
+  Graph graph("product");
+  const auto add = [&graph](Op op, const std::string& name, std::vector<Value*> operands) {
+    Node* node = graph.AddNode(op, name, std::move(operands), {name});
+    KILN_CHECK(InferNode(graph, *node).ok());
+    return node->result();
+  };
+  Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 6, 5}});
+  Value* y = graph.AddInput("y", {ElementType::kFloat32, Shape{1, 5, 7}});
+  Value* z = graph.AddInput("z", {ElementType::kFloat32, Shape{1, 4, 4}});
+  Value* gate = add(Op::kSigmoid, "gate", {y});
+  graph.MarkOutput(add(Op::kSigmoid, "other", {z}));
+  graph.MarkOutput(add(Op::kMatMul, "product", {x, gate}));
+  const std::vector<std::vector<Tensor>> images = {RandomInputs(graph, 3)};
+  const auto prepared = Prepare(std::move(graph), images);
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  const auto program = CompileFor(*prepared, SquareConfig(8));
+  ASSERT_TRUE(program.ok()) << program.status();
+  std::vector<int> waits;
+  for (const Instruction& in : (*program)->instructions()) waits.push_back(in.wait_distance);
+  EXPECT_EQ(waits, (std::vector<int>{0, 0, 2})) << KernelList(**program);
 }
 
 TEST(SystolicCodegen, ProgramsOfRandomGraphsHoldTogether) {

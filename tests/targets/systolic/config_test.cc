@@ -4,6 +4,7 @@
 #include "gtest/gtest.h"
 #include "kiln/support/file.h"
 #include "kiln/targets/systolic/accelerator.h"
+#include "kiln/targets/systolic/user_unit.h"
 
 namespace kiln::systolic {
 namespace {
@@ -49,6 +50,19 @@ TEST(SystolicConfig, PrintedTextReadsBack) {
   EXPECT_TRUE(again->quire);
 }
 
+TEST(SystolicConfig, AUserUnitHasItsNameAndTakesIntegers) {
+  const std::string maximum = std::string(kSmall) + "user_unit: maximum\n";
+  const auto config = ParseConfig(maximum, "small.yaml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->user_unit, FindUserUnit("maximum"));
+  EXPECT_EQ(ParseConfig(PrintConfig(*config), "again.yaml")->user_unit, config->user_unit);
+  EXPECT_EQ(ParseConfig(std::string(kSmall) + "user_unit: none\n", "none.yaml")->user_unit, nullptr);
+  EXPECT_THAT(ErrorOf(std::string(kSmall) + "user_unit: minimum\n"),
+              AllOf(HasSubstr("user_unit"), HasSubstr("there is no 'minimum'"), HasSubstr("maximum or none")));
+  EXPECT_THAT(ErrorOf(maximum + "depthwise_multipliers: 0\n"), HasSubstr("depthwise_multipliers above 0"));
+  EXPECT_THAT(ErrorOf(maximum + "input_format: bf16\n"), HasSubstr("signed integers of up to 8 bits"));
+}
+
 TEST(SystolicConfig, ASharedBusHasOneWidth) {
   const std::string shared = std::string(kSmall) + "shared_bus: true\n";
   const auto config = ParseConfig(shared + "input_port_bytes: 16\n", "net.yaml");
@@ -65,6 +79,61 @@ TEST(SystolicConfig, ASharedBusHasOneWidth) {
               HasSubstr("block scales have ports of their own"));
 }
 
+TEST(SystolicConfig, FurtherPrecisionsShareSumsAndPlacesInMemory) {
+  const auto with = [](const std::string& pairs, const std::string& rest = "") {
+    return std::string(kSmall) + "input_format: int8\nweight_format: int8\nother_precisions:\n" + pairs + rest;
+  };
+  const auto config =
+      ParseConfig(with("  - {input: e4m3, weight: nf4}\n  - {input: int4, weight: int8}\n"), "net.yaml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->precisions(), 3);
+  EXPECT_EQ(DescribePrecisions(*config), "int8 x int8, e4m3 x nf4, int4 x int8");
+  // One of the pairs is of floats, so that sums are.
+  EXPECT_EQ(config->psum_format.name, "bf16");
+  EXPECT_EQ(config->accumulation_format.name, "fp32");
+  EXPECT_EQ(AtPrecision(*config, 1).weight_format.name, "nf4");
+  EXPECT_EQ(AtPrecision(*config, 1).precisions(), 1);
+  EXPECT_EQ(config->input_bits(), 8);
+  const auto again = ParseConfig(PrintConfig(*config), "again.yaml");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(PrintConfig(*again), PrintConfig(*config));
+  EXPECT_EQ(again->other_precisions, config->other_precisions);
+  EXPECT_EQ(ParseConfig(with("  - {input: int4, weight: int2}\n"), "net.yaml")->psum_format.name, "int32");
+
+  EXPECT_THAT(ErrorOf(with("  - {input: e4m3}\n")), HasSubstr("weight"));
+  EXPECT_THAT(ErrorOf(with("  - {input: e4m3, weight: e9m9}\n")), HasSubstr("e9m9"));
+  EXPECT_THAT(ErrorOf(with("  - {input: uint8, weight: int8}\n")),
+              AllOf(HasSubstr("other_precisions"), HasSubstr("uint8 x int8: 'uint8' is unsigned")));
+  EXPECT_THAT(ErrorOf(with("  - {input: int16, weight: int8}\n")),
+              AllOf(HasSubstr("other_precisions"), HasSubstr("codes of int16 take 2 bytes, those of int8 1")));
+  EXPECT_THAT(ErrorOf(with("  - {input: int8, weight: int8}\n")), HasSubstr("this pair stands there twice"));
+  EXPECT_THAT(ErrorOf(with("  - {input: e4m3, weight: e4m3}\n", "psum_format: int32\n")),
+              AllOf(HasSubstr("int32 cannot hold products of e4m3"), HasSubstr("all pairs have one psum_format")));
+  EXPECT_THAT(ErrorOf(with("  - {input: e4m3, weight: e4m3}\n", "quire: true\n")), HasSubstr("width of one pair's"));
+  EXPECT_THAT(ErrorOf(with("  - {input: e4m3, weight: int8}\n  - {input: e5m2, weight: int8}\n"
+                           "  - {input: nf4, weight: int8}\n  - {input: int4, weight: int8}\n")),
+              AllOf(HasSubstr("other_precisions"), HasSubstr("at most 3")));
+}
+
+// Formats of any precision are the design point's own; others make a variant of one precision.
+TEST(SystolicConfig, VariantsInFormatsOfAPrecisionAreTheDesignPoint) {
+  const auto described = [](const char* type) {
+    auto config = ParseConfig(std::string(kSmall) +
+                                  "other_precisions:\n  - {input: e4m3, weight: e4m3}\n"
+                                  "psum_format: fp32\n",
+                              "small.yaml");
+    const auto types = FindQuantType(type);
+    const auto variant = SystolicAccelerator(*std::move(config)).WithFormats(*types, *types);
+    return variant.ok() ? (*variant)->Describe() : MessageOf(variant.status());
+  };
+  for (const char* type : {"int8", "e4m3"}) {
+    EXPECT_THAT(described(type), AllOf(HasSubstr("\ninput_format: int8\n"), HasSubstr("{input: e4m3, weight: e4m3}"),
+                                       HasSubstr("psum_format: fp32")));
+  }
+  EXPECT_THAT(described("posit8_1"),
+              AllOf(HasSubstr("\ninput_format: posit8_1\n"), testing::Not(HasSubstr("other_precisions"))));
+}
+
 TEST(SystolicConfig, ErrorsNameFileKeyAndRemedy) {
   const std::string small = kSmall;
   const std::string head = "family: systolic\nname: x\n";
@@ -75,6 +144,10 @@ TEST(SystolicConfig, ErrorsNameFileKeyAndRemedy) {
               HasSubstr("12 is not a power of two; a power of two up to 256"));
   EXPECT_THAT(ErrorOf(head + "array_rows: 100000\narray_columns: 8\n"), HasSubstr("array_rows"));
   EXPECT_THAT(ErrorOf(small + "weight_rows_per_cycle: 3\n"), HasSubstr("3 does not divide array_rows 8"));
+  EXPECT_THAT(ErrorOf(small + "depthwise_words_per_cycle: 3\n"), HasSubstr("3 is not a power of two"));
+  EXPECT_THAT(ErrorOf(small + "depthwise_words_per_cycle: 8\n"),
+              HasSubstr("8 words of 4 bytes do not fit an input port of 16 bytes"));
+  EXPECT_EQ(ErrorOf(small + "depthwise_words_per_cycle: 4\n"), "no error");
   EXPECT_THAT(ErrorOf(small + "weight_buffer_words: 4\n"), HasSubstr("4 words do not hold one weight tile of 8 rows"));
   EXPECT_THAT(ErrorOf(small + "input_format: e9m9\n"), AllOf(HasSubstr("input_format"), HasSubstr("e9m9")));
   EXPECT_THAT(ErrorOf(small + "input_format: uint8\n"), AllOf(HasSubstr("input_format"), HasSubstr("int8")));
@@ -138,7 +211,7 @@ TEST(SystolicConfig, VariantsInOtherFormatsKeepTheQuire) {
 }
 
 TEST(SystolicConfig, TheDesignPointsOfTheRepositoryAreRead) {
-  for (const auto& [file, size] : {std::pair{"8x8", 8}, {"16x16", 16}, {"32x32", 32}}) {
+  for (const auto& [file, size] : {std::pair{"8x8", 8}, {"16x16", 16}, {"16x16-wide-input", 16}, {"32x32", 32}}) {
     const std::string path = std::string("accelerators/systolic-int8-") + file + ".yaml";
     const auto text = ReadFile(path);
     ASSERT_TRUE(text.ok()) << text.status();

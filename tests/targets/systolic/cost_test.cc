@@ -145,8 +145,35 @@ TEST(CostModel, EveryDesignPointHasAnArea) {
     EXPECT_GT(cost->area_error, 0);
     EXPECT_LT(cost->area_error, 0.12);
     EXPECT_GE(cost->area_error_worst, cost->area_error);
+    // Lanes of narrow numbers have not been synthesised.
+    EXPECT_EQ(cost->missing.empty(), !config->narrow_vector()) << config->name;
   }
   EXPECT_GE(points, 10);
+}
+
+// The 4x4 machine in int8 that docs/measurements.md has as a whole, at the library's node.
+TEST(CostModel, MeetsAWholeMachine) {
+  Config config = SquareConfig(4);
+  config.vector_stages = 12;
+  config.vector_function_stages = config.vector_divide_stages = kEveryStage;
+  config.input_port_bytes = config.weight_port_bytes = config.operand_port_bytes = config.output_port_bytes = 8;
+  const auto cost = CostOf(config, hardware::kAreaNode);
+  ASSERT_TRUE(cost.ok()) << cost.status();
+  const auto logic = [&](const std::string& name) {
+    for (const UnitArea& unit : cost->units) {
+      if (unit.unit == name) return unit.logic;
+    }
+    ADD_FAILURE() << "no unit " << name;
+    return 0.0;
+  };
+  const auto expect = [&](const char* unit, double synthesised, double share) {
+    EXPECT_NEAR(logic(unit) / synthesised, 1, share) << unit;
+  };
+  expect("vector unit", 239'554'700 + 201'849 + 125'030, 0.02);
+  expect("command processor", 10'732'996, 0.02);
+  expect("depthwise unit", 1'447'046, 0.06);
+  expect("array", 527'120 + 181'336, 0.06);
+  EXPECT_NEAR(cost->gate_equivalents * hardware::kGateArea / 254'235'689, 1, 0.02);
 }
 
 TEST(CostModel, GrowsWithTheMachine) {

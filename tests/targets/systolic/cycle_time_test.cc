@@ -34,7 +34,7 @@ Instruction Conv(const Config& config, int32_t height, int32_t width, int32_t ch
                  int32_t out_channels) {
   Instruction in;
   in.opcode = Opcode::kMatrix;
-  in.after_previous = true;
+  in.wait_distance = 1;
   Convolution& c = in.convolution;
   c.height = height;
   c.width = width;
@@ -232,6 +232,8 @@ TEST(CycleTime, EventDrivenCountEqualsClosedFormOnRandomShapesAndTilings) {
     config.output_port_bytes = 1 << random.Between(3, 5);
     config.weight_rows_per_cycle = 1 << random.Below(3);
     config.depthwise_multipliers = static_cast<int>(random.Between(1, 9));
+    const int64_t words = config.input_port_bytes / config.depthwise_word_bytes();
+    config.depthwise_words_per_cycle = random.Below(2) == 0 || words == 0 ? 1 : static_cast<int>(words);
 
     const int32_t kernels[] = {1, 1, 2, 3, 3, 5};
     const int32_t kernel = kernels[random.Below(6)];
@@ -247,7 +249,12 @@ TEST(CycleTime, EventDrivenCountEqualsClosedFormOnRandomShapesAndTilings) {
     in.tiling.tile_height = static_cast<int32_t>(random.Between(1, in.convolution.out_height));
     in.tiling.tile_width = static_cast<int32_t>(random.Between(1, in.convolution.out_width));
     in.tiling.columns_per_block = depthwise ? 1 : static_cast<int32_t>(random.Between(1, 4));
-    in.tiling.groups_per_bank = depthwise ? 1 : static_cast<int32_t>(random.Between(1, 4));
+    in.tiling.groups_per_bank = static_cast<int32_t>(random.Between(1, 4));
+    if (depthwise) {
+      const int32_t tiles = GeometryOf(in, config).column_tiles;
+      in.tiling.groups_per_bank =
+          in.tiling.order == Order::kInputOuter ? std::min(in.tiling.groups_per_bank, tiles) : 1;
+    }
     in.tiling.weight_tiles_per_bank = depthwise ? 1 : static_cast<int32_t>(random.Between(1, 60));
     if (random.Below(3) == 0) {  // a residual operand
       VectorProgram& v = in.vector;

@@ -4,6 +4,7 @@
 
 #include "kiln/support/cpu.h"
 #include "kiln/support/parallel.h"
+#include "kiln/targets/systolic/user_unit.h"
 #include "tests/targets/systolic/naive.h"
 #include "tests/targets/systolic/random_instruction.h"
 
@@ -32,7 +33,8 @@ class Functional : public testing::TestWithParam<CpuLevel> {
 TEST_P(Functional, EqualsTheDefinitionOnRandomInstructions) {
   Random random(2024);
   for (int i = 0; i < 3000; ++i) {
-    const Config config = RandomConfig(random);
+    Config config = RandomConfig(random);
+    if (i % 2 == 0) config.user_unit = FindUserUnit("maximum");
     const auto opcode = static_cast<Opcode>(1 + i % 3);
     const RandomCase c = RandomInstruction(random, config, opcode);
     std::vector<uint8_t> expected = c.memory;

@@ -77,7 +77,7 @@ TEST(SystolicIsa, RandomInstructionsSurviveTheirBits) {
       // The text shows every field, so that equal texts are equal instructions.
       EXPECT_EQ(Print((*again)[i], config), Print(program[i], config));
       EXPECT_EQ((*again)[i].kernel, program[i].kernel);
-      EXPECT_EQ((*again)[i].after_previous, program[i].after_previous);
+      EXPECT_EQ((*again)[i].wait_distance, program[i].wait_distance);
     }
   }
 }

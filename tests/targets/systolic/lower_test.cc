@@ -82,6 +82,18 @@ TEST(SystolicLower, MovesAreStrides) {
             "matrix matmul 2 x 4x4x4\n");
 }
 
+// A transposed input of a product is read where it lies.
+TEST(SystolicLower, TransposedInputsAreReadInPlace) {
+  EXPECT_EQ(KernelsOf(R"(graph "t" {
+  input %a : f32[1x8x4] Q
+  input %b : f32[1x8x6] Q
+  %1 = transpose %a {perm=[0, 2, 1]} : f32[1x4x8] Q
+  %2 = matmul %1, %b {} : f32[1x4x6] Q
+  output %2
+})"),
+            "matrix matmul 4x8x6\n");
+}
+
 TEST(SystolicLower, ConcatenationIsWrittenInPlace) {
   EXPECT_EQ(KernelsOf(std::string(kConvolution) + R"(
   %1 = conv %x, %w {layout="nhwc"} : f32[1x4x4x2] Q

@@ -36,6 +36,9 @@ class Naive {
     return value;
   }
 
+  const Format& InputFormat() const { return config_.input_format_of(instruction_.precision); }
+  const Format& WeightFormat() const { return config_.weight_format_of(instruction_.precision); }
+
   // A code of `format` at an address.
   uint32_t Code(const Format& format, int64_t address) const {
     (void)memory_.at(static_cast<size_t>(address + format.bytes() - 1));
@@ -62,18 +65,18 @@ class Naive {
 
   uint32_t Weight(int64_t b, int64_t tap, int32_t c, int32_t n) const {
     const Convolution& conv = instruction_.convolution;
-    const int64_t rows = config_.array_rows, columns = config_.array_columns, bytes = config_.weight_format.bytes();
+    const int64_t rows = config_.array_rows, columns = config_.array_columns, bytes = WeightFormat().bytes();
     const int64_t base = static_cast<int64_t>(conv.weight_base) + b * conv.weight_batch_stride;
     int64_t at;
     if (instruction_.opcode == Opcode::kDepthwise) {
       at = ((n / columns * conv.taps() + tap) * columns + n % columns) * bytes;
     } else if (conv.weight_layout == WeightLayout::kStrided) {
-      at = c * conv.weight_row_stride + n * conv.weight_column_stride;
+      at = (tap * conv.channels + c) * conv.weight_row_stride + n * conv.weight_column_stride;
     } else {
       const auto [tile, row] = TileOf(tap, c);
       at = (((n / columns * RowTiles() + tile) * rows + row) * columns + n % columns) * bytes;
     }
-    return Code(config_.weight_format, base + at);
+    return Code(WeightFormat(), base + at);
   }
 
   bool Inside(int64_t y, int64_t x) const {
@@ -82,10 +85,10 @@ class Naive {
   }
   uint32_t Input(int64_t b, int64_t y, int64_t x, int32_t c) const {
     const Convolution& conv = instruction_.convolution;
-    if (!Inside(y, x)) return static_cast<uint32_t>(conv.pad_code) & CodeMask(config_.input_format);
-    return Code(config_.input_format, static_cast<int64_t>(conv.input_base) + b * conv.input_batch_stride +
-                                          y * conv.input_row_stride + x * conv.input_column_stride +
-                                          c * config_.input_format.bytes());
+    if (!Inside(y, x)) return static_cast<uint32_t>(conv.pad_code) & CodeMask(InputFormat());
+    return Code(InputFormat(), static_cast<int64_t>(conv.input_base) + b * conv.input_batch_stride +
+                                   y * conv.input_row_stride + x * conv.input_column_stride +
+                                   c * InputFormat().bytes());
   }
 
   // fp32(input scale * weight scale) of the block that holds channel c.
@@ -149,13 +152,25 @@ class Naive {
     return tiles;
   }
 
+  // What the user unit `maximum` makes of a window, as an accumulator.
+  uint32_t Greatest(const std::vector<Tile>& tiles) const {
+    int64_t greatest = INT8_MIN;
+    for (const Tile& tile : tiles) {
+      for (const uint32_t code : tile.inputs) {
+        greatest = std::max(greatest, IntegerOperand(config_.input_format, code));
+      }
+    }
+    return static_cast<uint32_t>(greatest);
+  }
+
   float FromAccumulator(const Index& i, int32_t n) const {
     const Convolution& conv = instruction_.convolution;
     const std::vector<Tile> tiles = TilesOf(i, n);
     std::vector<MacTile> spans;
     for (const Tile& tile : tiles) spans.push_back({tile.inputs, tile.weights, tile.scale});
-    const MacRule rule = RuleOf(config_, conv.input_scales.present || conv.weight_scales.present);
-    const uint32_t result = MultiplyAccumulate(rule, spans);
+    const MacRule rule =
+        RuleOf(AtPrecision(config_, instruction_.precision), conv.input_scales.present || conv.weight_scales.present);
+    const uint32_t result = instruction_.user_unit ? Greatest(tiles) : MultiplyAccumulate(rule, spans);
     const int64_t parameters =
         static_cast<int64_t>(conv.parameters.base) + i[0] * conv.parameter_batch_stride + int64_t{4} * n;
     const int64_t array = int64_t{4} * conv.out_channels;

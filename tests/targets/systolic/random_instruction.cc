@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
+#include "kiln/support/integer.h"
 #include "kiln/targets/systolic/numbers.h"
 #include "kiln/targets/systolic/stages.h"
 #include "kiln/targets/systolic/walk.h"
@@ -21,7 +23,10 @@ class Builder {
   RandomCase Make(Opcode opcode) {
     memory_.resize(static_cast<size_t>(Between(0, 40)));  // addresses begin somewhere
     instruction_.opcode = opcode;
-    instruction_.after_previous = Chance(0.5);
+    instruction_.wait_distance = static_cast<uint8_t>(Chance(0.5) ? Between(1, 4) : 0);
+    if (opcode == Opcode::kMatrix && config_.precisions() > 1) {
+      instruction_.precision = static_cast<uint8_t>(Between(0, config_.precisions() - 1));
+    }
     const bool fits = opcode != Opcode::kDepthwise || config_.block_size <= config_.array_columns;
     block_output_ = config_.block_size > 0 && fits && Chance(0.5);
     if (opcode == Opcode::kVector) {
@@ -84,22 +89,29 @@ class Builder {
 
   // ---- matrix and depthwise
 
+  const Format& InputFormat() const { return config_.input_format_of(instruction_.precision); }
+  const Format& WeightFormat() const { return config_.weight_format_of(instruction_.precision); }
+
   void MakeConvolution() {
     Convolution& c = instruction_.convolution;
     const bool depthwise = instruction_.opcode == Opcode::kDepthwise;
     const bool product = !depthwise && Chance(0.25);
+    bool transposed = false;
     c.batch = Chance(0.7) ? 1 : Between(2, 3);
     c.channels = Between(1, 3 * config_.array_rows + 1);
+    if (depthwise && Chance(0.4)) c.channels = Between(1, 3) * config_.array_columns;
     c.out_channels = depthwise ? c.channels : Between(1, 3 * config_.array_columns + 1);
     c.width = Between(1, 12);
     if (!product) {
       c.height = Between(1, 9);
-      c.kernel_y = Between(1, 4);
-      c.kernel_x = Between(1, 4);
+      const int32_t largest = Chance(0.8) ? 4 : 7;
+      c.kernel_y = Between(1, largest);
+      c.kernel_x = Between(1, largest);
       c.stride_y = Between(1, 3);
       c.stride_x = Between(1, 3);
       c.dilation_y = Chance(0.7) ? 1 : 2;
       c.dilation_x = Chance(0.7) ? 1 : 2;
+      FitKernel();
       c.pad_top = Between(0, 2);
       c.pad_left = Between(0, 2);
       c.pad_code = PadCode();
@@ -110,23 +122,29 @@ class Builder {
       c.out_width = std::max(span_x, 0) / c.stride_x + 1;
     } else {
       c.out_width = c.width;
+      transposed = config_.block_size == 0 && Chance(0.3);
+      if (transposed) {  // a row of the product's input is a column of an image
+        c.height = c.kernel_y = std::exchange(c.channels, 1);
+      }
     }
 
     // A grouped convolution's groups lie side by side in one pixel.
     const bool grouped = c.batch > 1 && Chance(0.5);
     const int32_t gap = Chance(0.7) ? 0 : Between(1, 5);
-    const int64_t bytes = config_.input_format.bytes();
+    const int64_t bytes = InputFormat().bytes();
     c.input_column_stride = (grouped ? int64_t{c.batch} * c.channels + gap : c.channels + gap) * bytes;
     c.input_row_stride = c.width * c.input_column_stride + (Chance(0.7) ? 0 : Between(1, 9)) * bytes;
     c.input_batch_stride = grouped ? c.channels * bytes : c.height * c.input_row_stride;
-    c.input_base = AllocateCodes(config_.input_format, c.height * c.input_row_stride * c.batch / bytes);
-    const bool scaled = config_.block_size > 0 && !depthwise && Chance(0.7);
+    c.input_base = AllocateCodes(InputFormat(), c.height * c.input_row_stride * c.batch / bytes);
+    const bool scaled = config_.block_size > 0 && !depthwise && instruction_.precision == 0 && Chance(0.7);
     if (scaled && Chance(0.8)) MakeInputScales();
     if (scaled) c.weight_scales.present = !c.input_scales.present || Chance(0.8);
 
     if (depthwise) {
+      instruction_.user_unit = config_.user_unit != nullptr && Chance(0.5);
       MakeDepthwiseWeights();
     } else if (product && Chance(0.6)) {
+      instruction_.tiling.packing = transposed ? Packing::kTaps : Packing::kChannels;
       MakeStridedWeights();
     } else {
       instruction_.tiling.packing = Chance(0.4) && !scaled ? Packing::kTaps : Packing::kChannels;
@@ -148,8 +166,19 @@ class Builder {
     }
   }
 
+  // A kernel whose region and, in the depthwise unit, taps the buffers hold.
+  void FitKernel() {
+    Convolution& c = instruction_.convolution;
+    const bool depthwise = instruction_.opcode == Opcode::kDepthwise;
+    const int32_t words = depthwise ? config_.depthwise_buffer_words : config_.input_buffer_words;
+    const int32_t taps = depthwise ? config_.weight_buffer_words : words;
+    while (c.taps() > taps || ((c.kernel_y - 1) * c.dilation_y + 1) * ((c.kernel_x - 1) * c.dilation_x + 1) > words) {
+      --(c.kernel_y > c.kernel_x ? c.kernel_y : c.kernel_x);
+    }
+  }
+
   int32_t PadCode() {
-    const Format& format = config_.input_format;
+    const Format& format = InputFormat();
     if (format.is_integer()) return Between(format.min_code(), format.max_code());
     return static_cast<int32_t>(EncodeFloat(format, Real(-1, 1)));
   }
@@ -160,10 +189,10 @@ class Builder {
     c.weight_layout = WeightLayout::kTiled;
     const Geometry g = GeometryOf(instruction_, config_);
     const int64_t codes = int64_t{g.column_tiles} * g.row_tiles() * rows * columns;
-    const int64_t bytes = config_.weight_format.bytes();
+    const int64_t bytes = WeightFormat().bytes();
     c.weight_batch_stride = c.batch > 1 && Chance(0.6) ? codes * bytes : 0;
     const int64_t sets = c.weight_batch_stride == 0 ? 1 : c.batch;
-    c.weight_base = AllocateCodes(config_.weight_format, codes * sets);
+    c.weight_base = AllocateCodes(WeightFormat(), codes * sets);
     if (c.weight_scales.present) {
       const int64_t scales = codes / rows;
       c.weight_scales.batch_stride = c.weight_batch_stride == 0 ? 0 : scales * config_.scale_format.bytes();
@@ -192,13 +221,14 @@ class Builder {
     c.weight_layout = WeightLayout::kStrided;
     const int32_t gap = Chance(0.5) ? 0 : Between(1, 5);
     const bool transposed = c.weight_scales.present || Chance(0.5);
-    const int64_t code = config_.weight_format.bytes();
+    const int64_t code = WeightFormat().bytes();
     c.weight_row_stride = (transposed ? 1 : c.out_channels + gap) * code;
-    c.weight_column_stride = (transposed ? c.channels + gap : 1) * code;
-    const int64_t bytes = transposed ? c.out_channels * c.weight_column_stride : c.channels * c.weight_row_stride;
+    const int64_t rows = int64_t{c.taps()} * c.channels;
+    c.weight_column_stride = (transposed ? rows + gap : 1) * code;
+    const int64_t bytes = transposed ? c.out_channels * c.weight_column_stride : rows * c.weight_row_stride;
     c.weight_batch_stride = c.batch > 1 && Chance(0.7) ? bytes : 0;
     const int64_t sets = c.weight_batch_stride == 0 ? 1 : c.batch;
-    c.weight_base = AllocateCodes(config_.weight_format, bytes * sets / code);
+    c.weight_base = AllocateCodes(WeightFormat(), bytes * sets / code);
     if (!c.weight_scales.present) return;
     const int64_t scales = Blocks(c.channels) * c.out_channels;
     c.weight_scales.column_stride = Blocks(c.channels) * config_.scale_format.bytes();
@@ -220,10 +250,10 @@ class Builder {
     Convolution& c = instruction_.convolution;
     const int64_t lanes = config_.array_columns;
     const int64_t tiles = (c.out_channels + lanes - 1) / lanes;
-    const int64_t codes = tiles * c.taps() * lanes, bytes = config_.weight_format.bytes();
+    const int64_t codes = tiles * c.taps() * lanes, bytes = WeightFormat().bytes();
     c.weight_batch_stride = c.batch > 1 && Chance(0.6) ? codes * bytes : 0;
     const int64_t sets = c.weight_batch_stride == 0 ? 1 : c.batch;
-    c.weight_base = AllocateCodes(config_.weight_format, codes * sets);
+    c.weight_base = AllocateCodes(WeightFormat(), codes * sets);
     for (int64_t i = 0; i < codes * sets; ++i) {
       const int64_t channel = i % codes / (c.taps() * lanes) * lanes + i % lanes;
       if (channel >= c.out_channels) StoreBits(0, static_cast<int>(bytes), memory_.data() + c.weight_base + i * bytes);
@@ -244,10 +274,15 @@ class Builder {
     };
     while (words() > input_words || t.tile_height * t.tile_width > config_.accumulation_buffer_words) {
       int32_t& side = t.tile_height > t.tile_width ? t.tile_height : t.tile_width;
-      if (side == 1) break;  // RandomConfig's buffers hold the largest window
+      if (side == 1) break;  // the buffers hold every kernel
       side = (side + 1) / 2;
     }
-    if (depthwise) return;
+    if (depthwise) {
+      if (t.order == Order::kWeightOuter) return;
+      const int64_t most = std::min<int64_t>(GeometryOf(instruction_, config_).column_tiles, input_words / words());
+      t.groups_per_bank = Chance(0.4) ? static_cast<int32_t>(most) : Between(1, most);
+      return;
+    }
     const Geometry g = GeometryOf(instruction_, config_);
     t.columns_per_block = Between(
         1, std::min<int64_t>(g.column_tiles, config_.accumulation_buffer_words / (t.tile_height * t.tile_width)));
@@ -368,8 +403,10 @@ class Builder {
 
   // Design points of integers have integers and fp32 in memory and nothing else.
   Element RandomKind() {
-    const bool plain = config_.input_format.name == "int8" && !config_.narrow_vector() && config_.block_size == 0;
-    return static_cast<Element>(Between(0, plain ? 4 : kElements - 1));
+    const bool plain = config_.input_format.name == "int8" && !config_.narrow_vector() && config_.block_size == 0 &&
+                       config_.precisions() == 1;
+    const int end = static_cast<int>(InputElement(config_.precisions()));
+    return static_cast<Element>(Between(0, plain ? 4 : end - 1));
   }
 
   void Fill(Element element, uint64_t base, int64_t bytes) {
@@ -462,12 +499,11 @@ class Builder {
       case Element::kInt32:
         q.low = INT32_MIN, q.high = INT32_MAX;
         break;
-      case Element::kInput:
-      case Element::kWeight:
-        q.inverse_scale = Real(0.25, 4);
-        return;
       case Element::kFloat32:
       case Element::kVector:
+        return;
+      default:
+        q.inverse_scale = Real(0.25, 4);
         return;
     }
     if (Chance(0.2)) q.low /= 2, q.high /= 3;
@@ -548,6 +584,17 @@ class Builder {
   bool block_output_ = false;
 };
 
+// Words that a beat may bring into a depthwise bank: as many as the port has room for, or fewer.
+int DepthwiseWords(Random& random, const Config& c) {
+  const int64_t word = c.depthwise_word_bytes();
+  int words = 1;
+  while (IsPowerOfTwo(word) && 2 * words <= kMostDepthwiseWords && 2 * words * word <= c.input_port_bytes &&
+         random.Below(4) > 0) {
+    words *= 2;
+  }
+  return words;
+}
+
 }  // namespace
 
 Config RandomConfig(Random& random) {
@@ -573,14 +620,15 @@ Config RandomConfig(Random& random) {
   c.vector_row_buffer_words = between(2, 16);
   c.vector_rows_in_flight = between(1, 8);
   c.operand_buffer_words = between(kLeastOperandBuffer, 40);
-  c.depthwise_multipliers = between(1, 9);
+  c.depthwise_multipliers = between(0, 9);
   c.depthwise_buffer_words = between(64, 256);
-  c.input_port_bytes = 1 << between(3, 6);
-  c.weight_port_bytes = 1 << between(3, 6);
-  c.operand_port_bytes = 1 << between(3, 6);
-  c.output_port_bytes = 1 << between(3, 6);
+  c.input_port_bytes = 1 << between(3, 7);
+  c.weight_port_bytes = 1 << between(3, 7);
+  c.operand_port_bytes = 1 << between(3, 7);
+  c.output_port_bytes = 1 << between(3, 7);
+  c.depthwise_words_per_cycle = DepthwiseWords(random, c);
   c.memory_latency = between(kLeastMemoryLatency, 20);
-  c.instruction_bytes_per_cycle = 1 << between(4, 6);
+  c.instruction_bytes_per_cycle = 1 << between(4, 7);
   c.command_queue_depth = between(1, 4);
   return c;
 }
@@ -611,10 +659,30 @@ void RandomFormats(Random& random, Config* config) {
   c.quire = !c.psum_format.is_integer() && !c.product_rounded && chance(0.25);
   if (!c.accumulation_format.is_integer() && chance(0.4)) c.accumulation_format = pick({"bf16", "fp16", "posit16_2"});
   c.vector_format = pick({"fp32", "bf16", "fp16", "e6m9", "tf32"});
+  c.depthwise_words_per_cycle = DepthwiseWords(random, c);
+  // Further precisions: what fits the first one's sums and places in memory. By a generator of their own, so that what
+  // else comes of a seed does not depend on them.
+  Random others = random;
+  const auto other = [&](std::initializer_list<const char*> names) {
+    return *FindFormat(names.begin()[others.Below(names.size())]);
+  };
+  for (uint64_t tries = others.Below(24); tries > 12 && c.precisions() < kMostPrecisions; --tries) {
+    OperandFormats pair;
+    if (c.psum_format.is_integer()) {
+      pair.input = other({"int8", "int4", "int16", "fixed8_6", "fixed8_4", "ternary"});
+      pair.weight = other({"int8", "int3", "int16", "ternary", "binary", "fixed8_6"});
+    } else {
+      pair.input = other({"e4m3", "e5m2", "int8", "bf16", "posit8_1", "nf4", "fp16"});
+      pair.weight = other({"e4m3", "bf16", "posit6_1", "nf4", "int8", "e2m1"});
+    }
+    c.other_precisions.push_back(std::move(pair));
+    if (FindFormatFault(c).has_value()) c.other_precisions.pop_back();
+  }
 }
 
 RandomCase RandomInstruction(Random& random, const Config& config, Opcode opcode) {
-  return Builder(random, config).Make(opcode);
+  const bool depthwise = opcode == Opcode::kDepthwise && config.depthwise_multipliers > 0;
+  return Builder(random, config).Make(opcode == Opcode::kDepthwise && !depthwise ? Opcode::kMatrix : opcode);
 }
 
 }  // namespace kiln::systolic

@@ -12,7 +12,8 @@
 
 namespace kiln::systolic {
 
-// A small design point: sides of 1 to 8 (not only powers of two), short buffers, every count of banks and multipliers.
+// A small design point: sides of 1 to 8 (not only powers of two), short buffers, every width of a port, every count of
+// banks and multipliers, no depthwise unit among them.
 Config RandomConfig(Random& random);
 
 // Gives it formats of every kind: integers, floats, posits and codebooks, with and without block scales.
@@ -23,7 +24,7 @@ struct RandomCase {
   std::vector<uint8_t> memory;  // everything it reads, and room for what it writes; sizes of some kilobytes
 };
 
-// kDepthwise asks for a design point with depthwise_multipliers > 0.
+// In place of kDepthwise a design point without such a unit gets a kMatrix.
 RandomCase RandomInstruction(Random& random, const Config& config, Opcode opcode);
 
 }  // namespace kiln::systolic

@@ -52,7 +52,7 @@ RandomProgramCase RandomProgram(Random& random, const Config& config, int length
     Move(c.instruction, offset);
     program.memory.resize(offset);
     program.memory.insert(program.memory.end(), c.memory.begin(), c.memory.end());
-    c.instruction.after_previous = random.Below(2) == 0;
+    c.instruction.wait_distance = static_cast<uint8_t>(random.Below(2) == 0 ? random.Between(1, 4) : 0);
     program.instructions.push_back(c.instruction);
     if (random.Below(4) == 0) program.instructions.push_back(std::move(c.instruction));
   }

@@ -3,6 +3,8 @@
 #include <limits>
 
 #include "gtest/gtest.h"
+#include "kiln/support/file.h"
+#include "kiln/support/integer.h"
 #include "kiln/targets/systolic/timing.h"
 #include "tests/targets/systolic/random_instruction.h"
 
@@ -156,6 +158,61 @@ TEST(SystolicSchedule, StridedDepthwiseIsBoundByItsInputs) {
   in.vector.outer = {1, 32, 32, 1};
   EXPECT_EQ(LowerBound(in, Config(), &from), 32 * 32);
   EXPECT_EQ(from, "multiply-accumulates");
+}
+
+// A depthwise 3x3 layer of MobileNetV2, as its convolutions pad.
+Instruction DepthwiseLayer(int32_t size, int32_t stride, int32_t channels) {
+  const int32_t out = size / stride;
+  Instruction in = PointwiseVector(1, channels);
+  in.opcode = Opcode::kDepthwise;
+  Convolution& c = in.convolution;
+  c.height = c.width = size;
+  c.out_height = c.out_width = out;
+  c.channels = c.out_channels = channels;
+  c.kernel_y = c.kernel_x = 3;
+  c.stride_y = c.stride_x = stride;
+  c.pad_top = c.pad_left = 1;
+  c.input_column_stride = channels;
+  c.input_row_stride = size * channels;
+  VectorProgram& v = in.vector;
+  v.outer = {1, out, out, 1};
+  v.operands.clear();
+  v.output.outer_stride = {0, out * channels, channels, 0};
+  v.passes[0].source = Source::kAccumulator;
+  return in;
+}
+
+double CyclesOf(const Instruction& in, const Config& config) {
+  Scheduler scheduler(config);
+  const auto schedule = scheduler.Find(in);
+  EXPECT_TRUE(schedule.ok()) << schedule.status();
+  return schedule.ok() ? schedule->certificate.cost : 0;
+}
+
+// What share of the cycles the depthwise unit has an output word.
+double DepthwiseUse(const Instruction& in, const Config& config) {
+  const Convolution& c = in.convolution;
+  const int64_t words = CeilDivide(c.channels, config.array_columns) * c.out_height * c.out_width;
+  return static_cast<double>(words) / CyclesOf(in, config);
+}
+
+TEST(SystolicSchedule, AWideInputPortKeepsStridedDepthwiseLayersBusy) {
+  const std::string path = "accelerators/systolic-int8-16x16-wide-input.yaml";
+  const auto text = ReadFile(path);
+  ASSERT_TRUE(text.ok()) << text.status();
+  const auto wide = ParseConfig(*text, path);
+  ASSERT_TRUE(wide.ok()) << wide.status();
+  Config narrow;  // a word a beat: four input words for each output word, and the regions' edges twice
+  for (const auto& [size, channels] : {std::pair{112, 96}, {56, 144}, {28, 192}, {14, 576}}) {
+    const Instruction in = DepthwiseLayer(size, 2, channels);
+    EXPECT_LT(DepthwiseUse(in, narrow), 0.25) << size;
+    EXPECT_GT(DepthwiseUse(in, *wide), 0.5) << size;
+  }
+  // The figures of docs/systolic.md.
+  const Instruction layer = DepthwiseLayer(112, 2, 96);
+  EXPECT_EQ(CyclesOf(layer, narrow), 81'074);
+  EXPECT_EQ(CyclesOf(layer, *wide), 22'402);
+  EXPECT_GT(DepthwiseUse(layer, *wide), 0.8);
 }
 
 // Where rows and columns stay idle or weights are used once, that is the bound.

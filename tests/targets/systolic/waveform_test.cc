@@ -99,20 +99,5 @@ TEST(FirstDifferentInstruction, ErrorsOfARunAreHandedOn) {
   EXPECT_FALSE(FirstDifferentInstruction(4, true, expected.Runner(), fails).ok());
 }
 
-TEST(WindowAround, BeginsBeforeTheKernelBeforeAndEndsBehindBoth) {
-  const std::vector<int64_t> expected = {100, 200, 300, 400}, actual = {100, 210, 330, 390};
-  const CycleWindow first = WindowAround(0, expected, actual, 16);
-  EXPECT_EQ(first.begin, 0);
-  EXPECT_EQ(first.end, 132);
-  const CycleWindow third = WindowAround(2, expected, actual, 16);
-  EXPECT_EQ(third.begin, 100);
-  EXPECT_EQ(third.end, 362);
-  const CycleWindow last = WindowAround(3, expected, actual, 16);
-  EXPECT_EQ(last.begin, 210);
-  EXPECT_EQ(last.end, 432);
-  // Of a machine that stopped early.
-  EXPECT_EQ(WindowAround(3, expected, {100, 210}, 16).begin, 210);
-}
-
 }  // namespace
 }  // namespace kiln::systolic

@@ -11,14 +11,16 @@ namespace {
 
 constexpr int kLaunches = 2;
 
-// A program's memory and the machines that run it, at both levels.
+// A program's memory and the machines that run it, at all levels.
 class Machines {
  public:
-  Machines(const Config& config, const RandomProgram& program)
+  Machines(const Config& config, const RandomProgram& program, const Hardware* hardware)
       : program_(program),
+        hardware_(hardware),
         functional_memory_(RandomProgram::kBase, program.memory),
         cycle_memory_(RandomProgram::kBase, program.memory),
         slow_memory_(RandomProgram::kBase, program.memory),
+        hardware_memory_(RandomProgram::kBase, program.memory),
         functional_(config),
         cycle_(config),
         slow_(config) {
@@ -37,6 +39,12 @@ class Machines {
       return fmt::format("{} at the functional level, {} at the cycle level, {} cycle by cycle", expected,
                          TextOf(cycle.fault), TextOf(slow.fault));
     }
+    StatusOr<HardwareOutcome> outcome = HardwareOutcome{fault, cycle.time};
+    if (hardware_ != nullptr) outcome = hardware_->launch(hardware_memory_, address, count);
+    if (!outcome.ok()) return std::string(outcome.status().message());
+    if (TextOf(outcome->fault) != expected) {
+      return fmt::format("{} at the functional level, {} in hardware", expected, TextOf(outcome->fault));
+    }
     ++totals->launches;
     faulty_ = fault.has_value();
     totals->faults += faulty_ ? 1 : 0;
@@ -45,12 +53,17 @@ class Machines {
       return fmt::format("{} cycles with skipping, {} without, or counters differ", cycle.time.cycles,
                          slow.time.cycles);
     }
+    if (hardware_ != nullptr && hardware_->ideal_memory && outcome->time != cycle.time) {
+      return OtherTime(cycle.time, outcome->time);
+    }
     totals->cycles += cycle.time.cycles;
     totals->steps += cycle.time.counters.accumulator_writes();
     totals->instructions += count;
     if (cycle_.profile() != functional_.profile()) return "the levels count bytes or steps otherwise";
-    if (const auto difference = ByteThatDiffers(cycle_memory_)) return difference;
-    return ByteThatDiffers(slow_memory_);
+    for (const DeviceMemory* memory : {&cycle_memory_, &slow_memory_}) {
+      if (const auto difference = ByteThatDiffers(*memory, "at the cycle level")) return difference;
+    }
+    return hardware_ == nullptr ? std::nullopt : ByteThatDiffers(hardware_memory_, "in hardware");
   }
   bool faulty() const { return faulty_; }
 
@@ -59,16 +72,30 @@ class Machines {
     return fault.has_value() ? fmt::format("{} of instruction {}", NameOf(fault->kind), fault->instruction)
                              : "no fault";
   }
-  std::optional<std::string> ByteThatDiffers(const DeviceMemory& memory) const {
+  static std::string OtherTime(const RunTime& expected, const RunTime& actual) {
+    if (actual.cycles != expected.cycles) {
+      return fmt::format("{} cycles at the cycle level, {} in hardware", expected.cycles, actual.cycles);
+    }
+    std::string text = "counters differ:";
+    for (size_t i = 0; i < kCounters; ++i) {
+      const uint64_t right = expected.counters.values()[i], wrong = actual.counters.values()[i];
+      if (right == wrong) continue;
+      text += fmt::format(" {}.{} is {} at the cycle level, {} in hardware;", CounterTable()[i].unit,
+                          CounterTable()[i].name, right, wrong);
+    }
+    return text;
+  }
+  std::optional<std::string> ByteThatDiffers(const DeviceMemory& memory, const char* where) const {
     const auto bytes = memory.bytes(), expected = functional_memory_.bytes();
     const auto [wrong, right] = std::mismatch(bytes.begin(), bytes.end(), expected.begin());
     if (wrong == bytes.end()) return std::nullopt;
-    return fmt::format("byte {:#x} is {:#04x} at the cycle level, {:#04x} at the functional level",
-                       RandomProgram::kBase + static_cast<uint64_t>(wrong - bytes.begin()), *wrong, *right);
+    return fmt::format("byte {:#x} is {:#04x} {}, {:#04x} at the functional level",
+                       RandomProgram::kBase + static_cast<uint64_t>(wrong - bytes.begin()), *wrong, where, *right);
   }
 
   const RandomProgram& program_;
-  DeviceMemory functional_memory_, cycle_memory_, slow_memory_;
+  const Hardware* const hardware_;  // or null
+  DeviceMemory functional_memory_, cycle_memory_, slow_memory_, hardware_memory_;
   FunctionalMachine functional_;
   CycleMachine cycle_, slow_;  // with and without skipping
   bool faulty_ = false;
@@ -85,8 +112,9 @@ LaunchTotals& LaunchTotals::operator+=(const LaunchTotals& other) {
   return *this;
 }
 
-std::optional<std::string> FindDisagreement(const Config& config, const RandomProgram& program, LaunchTotals* totals) {
-  Machines machines(config, program);
+std::optional<std::string> FindDisagreement(const Config& config, const RandomProgram& program, LaunchTotals* totals,
+                                            const Hardware* hardware) {
+  Machines machines(config, program, hardware);
   for (int launch = 0; launch < kLaunches && !machines.faulty(); ++launch) {
     if (const auto difference = machines.Launch(totals)) return fmt::format("launch {}: {}", launch, *difference);
     if (launch == 0 && machines.faulty()) return "the program is stopped; it should not be";

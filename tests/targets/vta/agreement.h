@@ -2,11 +2,17 @@
 #ifndef TESTS_TARGETS_VTA_AGREEMENT_H_
 #define TESTS_TARGETS_VTA_AGREEMENT_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "kiln/support/status.h"
 #include "kiln/targets/vta/config.h"
+#include "kiln/targets/vta/counters.h"
+#include "kiln/targets/vta/faults.h"
+#include "kiln/targets/vta/memory.h"
 #include "tests/targets/vta/random_program.h"
 
 namespace kiln::vta {
@@ -16,11 +22,23 @@ struct LaunchTotals {
   LaunchTotals& operator+=(const LaunchTotals& other);
 };
 
+// The hardware as a third level: a machine that has launched nothing yet.
+struct HardwareOutcome {
+  std::optional<Fault> fault;
+  RunTime time;  // without a fault
+};
+struct Hardware {
+  std::function<StatusOr<HardwareOutcome>(DeviceMemory& memory, uint64_t address, size_t instructions)> launch;
+  bool ideal_memory = true;  // cycles and counters are comparable
+};
+
 // Launches a program twice on a machine of each level; what the first launch leaves on chip is the second one's, whose
 // micro-ops may then name what there is not: a fault, of the same instruction everywhere. Functional and cycle level
 // leave the same memory and have counted the same loads, stores and steps, and cycles skipped at the cycle level are
-// like those gone through one by one. nullopt: so it is; else what differs. `totals` is added to.
-std::optional<std::string> FindDisagreement(const Config& config, const RandomProgram& program, LaunchTotals* totals);
+// like those gone through one by one. So does `hardware`, where there is some, in the cycle level's cycles and with its
+// counters. nullopt: so it is; else what differs. `totals` is added to.
+std::optional<std::string> FindDisagreement(const Config& config, const RandomProgram& program, LaunchTotals* totals,
+                                            const Hardware* hardware = nullptr);
 
 }  // namespace kiln::vta
 

@@ -1,7 +1,11 @@
 // Tilings: that they cover the layer, that no measured time is below the bound, and that the estimate is what it says.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "fmt/format.h"
 #include "kiln/ir/shape_inference.h"
@@ -24,30 +28,133 @@ MatrixShape RandomShape(Random& random) {
   return shape;
 }
 
-TEST(CompilerSchedule, TilesCoverEveryStepOnce) {
+// Every tile's place is another one's nowhere, and every chunk's pairs of blocks are summed once.
+TEST(CompilerSchedule, TilesCoverEveryPairOfEveryPixelOnce) {
   Random random(9);
   const Config config = PynqConfig();
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 12; ++i) {
     const MatrixShape shape = RandomShape(random);
-    const int64_t pairs = std::ssize(shape.reads) * shape.reads[0].count();
+    const int64_t outputs = std::ssize(shape.reads), inputs = shape.reads[0].count();
     for (const RankedTiling& ranked : RankTilings(shape, config, 0)) {
-      int64_t steps = 0, loaded = 0;
-      for (const Tile& tile : TilesOf(shape, ranked.tiling)) {
-        int64_t pixels = tile.rows.count * tile.columns.count;
-        ASSERT_LE(tile.blocks.count * pixels, RegionsOf(config, ranked.tiling.threads).sums);
+      std::vector<int> seen(static_cast<size_t>(outputs * inputs * shape.height * shape.width), 0);
+      for (const Tile& tile : TilesOf(shape, ranked.tiling, config)) {
+        ASSERT_LE(tile.elements(), RegionsOf(shape, config, ranked.tiling.threads).sums);
         for (const Chunk& chunk : tile.chunks) {
-          steps += chunk.steps * pixels;
-          if (chunk.load_weights) loaded += chunk.weights;
+          ASSERT_EQ(chunk.steps * chunk.repeats, std::ssize(chunk.pairs) * shape.kernel.taps() * tile.pixels());
+          for (const Chunk::Pair& pair : chunk.pairs) {
+            for (int64_t y = tile.rows.first; y < tile.rows.end(); ++y) {
+              for (int64_t x = tile.columns.first; x < tile.columns.end(); ++x) {
+                ++seen[static_cast<size_t>(((pair.output * inputs + pair.input) * shape.height + y) * shape.width + x)];
+              }
+            }
+          }
         }
       }
-      ASSERT_EQ(steps, pairs * shape.kernel.taps() * shape.height * shape.width);
-      ASSERT_GE(loaded, pairs * shape.kernel.taps());
-      ASSERT_TRUE(!ranked.tiling.resident || loaded == pairs * shape.kernel.taps());
+      ASSERT_TRUE(std::all_of(seen.begin(), seen.end(), [](int count) { return count == 1; }));
     }
   }
 }
 
-TEST(CompilerSchedule, PiecesLeaveNothingOut) {
+// What a launch's instructions compute, element by element of memory: which inputs and weights each accumulator has
+// been summed from, and where it is stored.
+class Follower {
+ public:
+  Follower(const Launch& launch, const Config& config) : launch_(launch), config_(config) {
+    for (const Instruction& in : launch.instructions) Follow(in);
+  }
+  // Sums by the address that they are stored to: the steps that they are made of.
+  using Steps = std::multiset<std::pair<uint64_t, uint64_t>>;
+  const std::map<uint64_t, Steps>& stored() const { return stored_; }
+  bool stored_twice() const { return stored_twice_; }
+
+ private:
+  void Follow(const Instruction& in) {
+    const bool moves = in.opcode == Opcode::kLoad || in.opcode == Opcode::kStore;
+    if (moves && in.x_size > 0 && in.memory != Memory::kUop) Move(in);
+    if (in.opcode == Opcode::kGemm) Sum(in);
+    // A maximum with constants clears as a reset does: only then is the tile not being summed.
+  }
+
+  void Move(const Instruction& in) {
+    uint32_t at = in.sram_base;
+    for (uint32_t row = 0; row < in.y_size; ++row) {
+      for (uint32_t x = 0; x < in.x_size; ++x, ++at) {
+        const uint64_t address =
+            RowAddress(in, row, config_) + x * static_cast<uint64_t>(ElementBytes(in.memory, config_));
+        if (in.memory == Memory::kInput) inputs_[at] = address;
+        if (in.memory == Memory::kWeight) weights_[at] = address;
+        if (in.opcode != Opcode::kStore) continue;
+        stored_twice_ |= stored_.contains(address);
+        stored_[address] = std::move(sums_[at]);
+        sums_[at].clear();  // whoever sums here next begins anew
+      }
+    }
+  }
+
+  void Sum(const Instruction& in) {
+    for (uint32_t outer = 0; outer < in.outer; ++outer) {
+      for (uint32_t inner = 0; inner < in.inner; ++inner) {
+        for (uint32_t u = in.uop_begin; u < in.uop_end; ++u) {
+          const Uop& uop = launch_.uops[u];
+          Steps& sum = sums_[uop.dst + outer * in.dst_outer + inner * in.dst_inner];
+          if (in.reset) {
+            sum.clear();
+            continue;
+          }
+          sum.emplace(inputs_.at(uop.src + outer * in.src_outer + inner * in.src_inner),
+                      weights_.at(uop.weight + outer * in.weight_outer + inner * in.weight_inner));
+        }
+      }
+    }
+  }
+
+  const Launch& launch_;
+  const Config& config_;
+  std::map<uint32_t, uint64_t> inputs_, weights_;  // on chip: addresses
+  std::map<uint32_t, Steps> sums_;
+  std::map<uint64_t, Steps> stored_;
+  bool stored_twice_ = false;
+};
+
+// Convolutions of all kinds, with any number of threads: every output element is stored once, a sum of all its steps
+// and nothing else.
+TEST(CompilerSchedule, InstructionsSumEveryStepOnce) {
+  Random random(4);
+  for (int i = 0; i < 40; ++i) {
+    const int64_t in = 16 * (1 + static_cast<int64_t>(random.Below(6)));
+    const int64_t out = 16 * (1 + static_cast<int64_t>(random.Below(8)));
+    const int64_t size = 4 + static_cast<int64_t>(random.Below(22)), kernel = random.Below(3) == 0 ? 3 : 1;
+    const int64_t stride = 1 + static_cast<int64_t>(random.Below(2));
+    Graph graph("conv");
+    Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, size, size, in}});
+    Tensor weights(ElementType::kFloat32, Shape{out, in, kernel, kernel});
+    for (float& v : weights.data<float>()) v = static_cast<float>(random.Uniform(-0.1, 0.1));
+    Attributes a;
+    a.Set("kernel_shape", std::vector<int64_t>{kernel, kernel});
+    a.Set("pads", std::vector<int64_t>(4, kernel / 2));
+    a.Set("strides", std::vector<int64_t>{stride, stride});
+    a.Set("layout", std::string("nhwc"));
+    graph.MarkOutput(graph.AddNode(Op::kConv, "c", {x, graph.AddConstant("w", weights)}, {"y"}, a)->result());
+    ASSERT_EQ(InferShapes(graph), OkStatus());
+    Recipe recipe = Int8Recipe();
+    recipe.quantise_outputs = true;
+    const Graph prepared = Prepare(graph.Clone(), RandomImages(graph, 1, 1), recipe);
+    const auto program = CompileFor(prepared, PynqConfig(), static_cast<int>(random.Below(kMaxThreads + 1)));
+    ASSERT_NE(program, nullptr);
+    const Config config = program->config();
+    const Follower follower(*program->parts().steps[0].launch, config);
+    const int64_t pixels = (size - 1) / stride + 1;
+    EXPECT_FALSE(follower.stored_twice());
+    EXPECT_EQ(std::ssize(follower.stored()), pixels * pixels * out / 16);
+    for (const auto& [address, steps] : follower.stored()) {
+      ASSERT_EQ(std::ssize(steps), in / 16 * kernel * kernel);
+      for (const auto& step : steps) ASSERT_EQ(steps.count(step), 1U);
+    }
+  }
+}
+
+// All piece sizes together are the whole; a head leaves something to the chunks behind it only within its own chunk.
+TEST(CompilerSchedule, PiecesLieWithinTheirChunks) {
   Random random(4);
   for (int i = 0; i < 300; ++i) {
     Tile tile;
@@ -56,13 +163,17 @@ TEST(CompilerSchedule, PiecesLeaveNothingOut) {
     for (uint64_t c = 0; c < chunks; ++c) {
       Chunk chunk;
       chunk.steps = 1 + static_cast<int64_t>(random.Below(30));
+      chunk.repeats = tile.pixels();
       tile.chunks.push_back(chunk);
     }
     const Pieces pieces = PiecesOf(tile, random.Below(2) == 0 ? &tile : nullptr);
     EXPECT_GE(pieces.head, 1);
-    EXPECT_GE(pieces.tail, 0);
     EXPECT_LE(pieces.head, tile.chunks.front().steps);
     EXPECT_LE(pieces.tail, tile.chunks.back().steps);
+    if (chunks == 1 && tile.chunks[0].steps > 1) {
+      EXPECT_LE(pieces.head + pieces.tail, tile.chunks[0].steps);
+    }
+    EXPECT_EQ(pieces.tail == 0, chunks == 1 && tile.chunks[0].steps == 1);
   }
 }
 

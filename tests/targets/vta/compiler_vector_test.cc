@@ -6,8 +6,10 @@
 #include <cmath>
 #include <functional>
 
+#include "fmt/format.h"
 #include "kiln/execute/codes.h"
 #include "kiln/ir/shape_inference.h"
+#include "kiln/support/random.h"
 #include "kiln/targets/vta/accelerator.h"
 #include "tests/targets/vta/compiled.h"
 
@@ -30,7 +32,8 @@ std::vector<OperatorCase> Operators() {
           {Op::kNeg, 1, [](double x, double) { return -x; }},
           {Op::kRelu, 1, [](double x, double) { return std::max(x, 0.0); }},
           {Op::kLeakyRelu, 1, [](double x, double) { return std::max(x, 0.01 * x); }},
-          {Op::kHardSigmoid, 1, [](double x, double) { return std::clamp(0.2 * x + 0.5, 0.0, 1.0); }}};
+          {Op::kHardSigmoid, 1, [](double x, double) { return std::clamp(0.2 * x + 0.5, 0.0, 1.0); }},
+          {Op::kHardSwish, 1, [](double x, double) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }}};
 }
 
 Graph GraphOf(const OperatorCase& c) {
@@ -77,6 +80,105 @@ TEST(CompilerVector, ElementwiseOperatorsAreTheNearestCode) {
   }
 }
 
+// The second operand (or the first, where `swapped`) has another shape, or is a constant.
+struct OperandCase {
+  Op op;
+  Shape shape;
+  bool constant = true, swapped = false;
+  std::string Describe() const {
+    return fmt::format("{} {} {}{}", InfoOf(op).text, shape.ToString(), constant ? "constant" : "",
+                       swapped ? " first" : "");
+  }
+};
+
+double Compute(Op op, double x, double y) {
+  switch (op) {
+    case Op::kAdd:
+      return x + y;
+    case Op::kSub:
+      return x - y;
+    case Op::kMul:
+      return x * y;
+    case Op::kDiv:
+      return x / y;
+    case Op::kMax:
+      return std::max(x, y);
+    default:
+      return std::min(x, y);
+  }
+}
+
+// Where an element of [1, 9, 31, 37] finds its operand.
+int64_t Broadcast(int64_t element, const Shape& shape) {
+  const Shape full{1, 9, 31, 37};
+  int64_t at = 0, stride = 1, rest = element;
+  for (int i = 3; i >= 0; --i) {
+    const int64_t index = rest % full[i];
+    rest /= full[i];
+    const int axis = i - 4 + shape.rank();
+    if (axis < 0) continue;
+    if (shape[axis] > 1) at += index * stride;
+    stride *= shape[axis];
+  }
+  return at;
+}
+
+TEST(CompilerVector, ConstantsAndOperandsForAllPixels) {
+  const Shape full{1, 9, 31, 37};
+  std::vector<OperandCase> cases;
+  for (const Op op : {Op::kAdd, Op::kSub, Op::kMul, Op::kMax, Op::kMin}) {
+    for (const Shape& shape : {full, Shape{1, 9, 1, 1}, Shape{9, 1, 1}, Shape{31, 37}, Shape{37}, Shape{1}}) {
+      cases.push_back({op, shape, true, false});
+      cases.push_back({op, shape, true, true});
+    }
+    cases.push_back({op, Shape{1, 9, 1, 1}, false, false});
+    cases.push_back({op, Shape{1, 9, 1, 1}, false, true});
+  }
+  cases.push_back({Op::kDiv, Shape{1}, true, false});
+  for (const bool wide : {false, true}) {
+    for (const OperandCase& c : cases) {
+      SCOPED_TRACE(c.Describe());
+      Graph graph("operands");
+      Value* x = graph.AddInput("x", {ElementType::kFloat32, full});
+      Random random(4);
+      Tensor numbers(ElementType::kFloat32, c.shape);
+      for (float& v : numbers.data<float>()) v = static_cast<float>(random.Uniform(0.3, 2.5));
+      Value* y = c.constant ? graph.AddConstant("y", numbers) : graph.AddInput("y", {ElementType::kFloat32, c.shape});
+      std::vector<Value*> operands = {x, y};
+      if (c.swapped) std::swap(operands[0], operands[1]);
+      graph.MarkOutput(graph.AddNode(c.op, "op", operands, {"z"})->result());
+      ASSERT_EQ(InferShapes(graph), OkStatus());
+      const Batch images = RandomImages(graph, 1, 3);
+      Recipe recipe = Int8Recipe();
+      recipe.quantise_outputs = !wide;
+      const Graph prepared = Prepare(graph.Clone(), images, recipe);
+      const auto program = CompileFor(prepared, PynqConfig());
+      ASSERT_NE(program, nullptr);
+      ASSERT_EQ(FindingsOf(*program), "");
+      RunOptions cycle;
+      cycle.level = Level::kCycle;
+      const VtaAccelerator accelerator(PynqConfig());
+      const auto run = accelerator.Run(*program, images, {}), timed = accelerator.Run(*program, images, cycle);
+      ASSERT_TRUE(run.ok() && timed.ok());
+      ASSERT_EQ(run->codes, timed->codes);
+      const Tensor in = RoundTensor(images.inputs[0], *prepared.inputs()[0]->quantisation());
+      const Tensor other = c.constant ? numbers : RoundTensor(images.inputs[1], *prepared.inputs()[1]->quantisation());
+      for (int64_t i = 0; i < in.size(); ++i) {
+        double a = in.ValueAt(i), b = other.ValueAt(Broadcast(i, c.shape));
+        if (c.swapped) std::swap(a, b);
+        const double value = Compute(c.op, a, b);
+        if (wide) {
+          ASSERT_NEAR(run->outputs[0].ValueAt(i), value, 2e-4 * (1 + std::abs(value))) << i;
+          continue;
+        }
+        const Quantisation& q = *prepared.outputs()[0]->quantisation();
+        const double real = std::clamp(value / q.scales[0] + q.zero_points[0], -128.0, 127.0);
+        ASSERT_NEAR(static_cast<double>(run->codes[0].IntAt(i)), real, 0.52) << i;
+      }
+    }
+  }
+}
+
 TEST(CompilerVector, MaximumPoolsAreExact) {
   for (const int64_t pad : {0, 1}) {
     Graph graph("pool");
@@ -115,6 +217,43 @@ TEST(CompilerVector, MaximumPoolsAreExact) {
   }
 }
 
+// Cost is what the launch takes; neither element-wise layers nor pools are below their bound, nor far above it.
+TEST(CompilerVector, CertificatesHold) {
+  std::vector<Graph> graphs;
+  for (const OperatorCase& c : Operators()) graphs.push_back(GraphOf(c));
+  for (const int64_t stride : {1, 2, 3}) {
+    Graph pool("pool");
+    Value* x = pool.AddInput("x", {ElementType::kFloat32, Shape{1, 40, 41, 32}});
+    Attributes a;
+    a.Set("kernel_shape", std::vector<int64_t>{2, 3});
+    a.Set("strides", std::vector<int64_t>{stride, stride});
+    a.Set("dilations", std::vector<int64_t>{1, stride});
+    a.Set("layout", std::string("nhwc"));
+    pool.MarkOutput(pool.AddNode(Op::kMaxPool, "pool", {x}, {"y"}, a)->result());
+    EXPECT_EQ(InferShapes(pool), OkStatus());
+    graphs.push_back(std::move(pool));
+  }
+  for (const bool wide : {false, true}) {
+    for (const Graph& graph : graphs) {
+      SCOPED_TRACE(InfoOf(graph.nodes().front()->op()).text);
+      const Batch images = RandomImages(graph, 1, 9);
+      Recipe recipe = Int8Recipe();
+      recipe.quantise_outputs = !wide;
+      const auto program = CompileFor(Prepare(graph.Clone(), images, recipe), PynqConfig());
+      ASSERT_NE(program, nullptr);
+      const Certificate& certificate = program->kernels()[0].certificate;
+      RunOptions options;
+      options.level = Level::kCycle;
+      const auto run = VtaAccelerator(PynqConfig()).Run(*program, images, options);
+      ASSERT_TRUE(run.ok()) << run.status();
+      EXPECT_EQ(certificate.unit, "cycles");
+      EXPECT_EQ(certificate.cost, static_cast<double>(run->trace.cycles));
+      EXPECT_LE(certificate.lower_bound, certificate.cost) << certificate.bound_from;
+      EXPECT_GT(certificate.lower_bound, 0.2 * certificate.cost) << certificate.bound_from;
+    }
+  }
+}
+
 // Compiled by the family's interface, so with a host; the reason why the host runs the only layer.
 std::string HostReasonOf(const Graph& prepared) {
   const auto program = VtaAccelerator(PynqConfig()).Compile(prepared, {});
@@ -122,18 +261,118 @@ std::string HostReasonOf(const Graph& prepared) {
   return program.ok() ? (*program)->kernels().back().host_reason : "";
 }
 
-TEST(CompilerVector, WindowsBeyondTheBuffersGoToTheHost) {
-  for (const Op op : {Op::kMaxPool, Op::kAveragePool}) {
-    Graph graph("pool");
-    Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 64, 64, 16}});
-    Attributes a;
-    a.Set("kernel_shape", std::vector<int64_t>{64, 64});
-    a.Set("layout", std::string("nhwc"));
-    graph.MarkOutput(graph.AddNode(op, "pool", {x}, {"y"}, a)->result());
-    ASSERT_EQ(InferShapes(graph), OkStatus());
-    const Graph prepared = Prepare(graph.Clone(), RandomImages(graph, 1, 4), Int8Recipe());
-    EXPECT_THAT(HostReasonOf(prepared),
-                testing::AnyOf(testing::HasSubstr("accumulators"), testing::HasSubstr("buffers")));
+// A pool in numbers: kernel, stride, padding of both axes.
+struct PoolCase {
+  Op op;
+  int64_t height, width, channels, kernel_y, kernel_x, stride, pad, dilation = 1;
+  bool include_pad = false, ceil_mode = false;
+  std::string Describe() const {
+    return fmt::format("{} {}x{}x{} kernel {}x{} stride {} pad {} dilation {}{}{}", InfoOf(op).text, height, width,
+                       channels, kernel_y, kernel_x, stride, pad, dilation, include_pad ? " include" : "",
+                       ceil_mode ? " ceil" : "");
+  }
+};
+
+Graph GraphOf(const PoolCase& c) {
+  Graph graph("pool");
+  Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, c.height, c.width, c.channels}});
+  Attributes a;
+  a.Set("kernel_shape", std::vector<int64_t>{c.kernel_y, c.kernel_x});
+  a.Set("strides", std::vector<int64_t>{c.stride, c.stride});
+  a.Set("pads", std::vector<int64_t>{c.pad, c.pad, c.pad, c.pad});
+  a.Set("dilations", std::vector<int64_t>{c.dilation, c.dilation});
+  a.Set("ceil_mode", int64_t{c.ceil_mode});
+  if (c.op == Op::kAveragePool) a.Set("count_include_pad", int64_t{c.include_pad});
+  a.Set("layout", std::string("nhwc"));
+  graph.MarkOutput(graph.AddNode(c.op, "pool", {x}, {"y"}, a)->result());
+  EXPECT_EQ(InferShapes(graph), OkStatus());
+  return graph;
+}
+
+// The real number that a pool has at an output.
+double PoolAt(const PoolCase& c, const Tensor& in, int64_t oy, int64_t ox, int64_t channel) {
+  double most = -1e30, sum = 0;
+  int64_t count = 0;
+  for (int64_t ky = 0; ky < c.kernel_y; ++ky) {
+    for (int64_t kx = 0; kx < c.kernel_x; ++kx) {
+      const int64_t y = oy * c.stride - c.pad + ky * c.dilation, x = ox * c.stride - c.pad + kx * c.dilation;
+      const bool inside = y >= 0 && y < c.height && x >= 0 && x < c.width;
+      if (inside || (c.include_pad && y < c.height + c.pad && x < c.width + c.pad)) ++count;
+      if (!inside) continue;
+      const double v = in.ValueAt((y * c.width + x) * c.channels + channel);
+      most = std::max(most, v);
+      sum += v;
+    }
+  }
+  return c.op == Op::kMaxPool ? most : sum / static_cast<double>(count);
+}
+
+// Windows with fewer elements at the edge, and such as no buffer has a place for.
+TEST(CompilerVector, PoolsOfEveryKind) {
+  const std::vector<PoolCase> cases = {{Op::kAveragePool, 11, 13, 20, 3, 3, 1, 1},
+                                       {Op::kAveragePool, 16, 12, 16, 3, 3, 2, 1},
+                                       {Op::kAveragePool, 14, 14, 33, 3, 2, 2, 1, 1, true},
+                                       {Op::kAveragePool, 14, 13, 16, 3, 3, 2, 0, 1, false, true},
+                                       {Op::kAveragePool, 14, 13, 16, 3, 3, 2, 1, 1, true, true},
+                                       {Op::kAveragePool, 15, 15, 16, 3, 3, 1, 2, 2},
+                                       {Op::kMaxPool, 15, 15, 16, 3, 3, 1, 2, 2},
+                                       {Op::kAveragePool, 40, 40, 8, 13, 13, 9, 12, 2},
+                                       {Op::kAveragePool, 40, 40, 8, 31, 31, 9, 15},
+                                       {Op::kAveragePool, 64, 64, 20, 64, 64, 1, 0},
+                                       {Op::kAveragePool, 112, 50, 16, 112, 50, 1, 0},
+                                       {Op::kMaxPool, 64, 64, 20, 64, 64, 1, 0},
+                                       {Op::kMaxPool, 70, 33, 5, 65, 30, 4, 3},
+                                       {Op::kMaxPool, 1000, 3, 16, 997, 2, 1, 0},
+                                       {Op::kMaxPool, 60, 60, 16, 25, 25, 7, 3, 2}};
+  for (const PoolCase& c : cases) {
+    for (const bool wide : {false, true}) {
+      SCOPED_TRACE(c.Describe() + (wide ? " wide" : ""));
+      const Graph graph = GraphOf(c);
+      const Batch images = RandomImages(graph, 1, 5);
+      Recipe recipe = Int8Recipe();
+      recipe.quantise_outputs = !wide;
+      const Graph prepared = Prepare(graph.Clone(), images, recipe);
+      const auto program = CompileFor(prepared, PynqConfig());
+      ASSERT_NE(program, nullptr);
+      ASSERT_EQ(FindingsOf(*program), "");
+      EXPECT_LE(program->kernels()[0].certificate.lower_bound, program->kernels()[0].certificate.cost);
+      const VtaAccelerator accelerator(PynqConfig());
+      RunOptions cycle;
+      cycle.level = Level::kCycle;
+      const auto run = accelerator.Run(*program, images, {}), timed = accelerator.Run(*program, images, cycle);
+      ASSERT_TRUE(run.ok() && timed.ok());
+      ASSERT_EQ(run->codes, timed->codes);
+      const Tensor in = RoundTensor(images.inputs[0], *prepared.inputs()[0]->quantisation());
+      const Shape shape = prepared.outputs()[0]->shape();
+      for (int64_t i = 0; i < run->codes[0].size(); ++i) {
+        const int64_t channel = i % shape[3], ox = i / shape[3] % shape[2], oy = i / shape[3] / shape[2];
+        const double value = PoolAt(c, in, oy, ox, channel);
+        if (wide) {
+          ASSERT_NEAR(run->outputs[0].ValueAt(i), value, 1e-3 * (1 + std::abs(value))) << i;
+          continue;
+        }
+        const Quantisation& q = *prepared.outputs()[0]->quantisation();
+        const double real = std::clamp(value / q.scales[0] + q.zero_points[0], -128.0, 127.0);
+        // The bias of a sum is rounded to what one code of the input is worth in the mean.
+        const double of_bias = prepared.inputs()[0]->quantisation()->scales[0] / q.scales[0] /
+                               static_cast<double>(c.op == Op::kMaxPool ? 1000 : c.kernel_y * c.kernel_x);
+        ASSERT_NEAR(static_cast<double>(run->codes[0].IntAt(i)), real, 0.57 + of_bias / 2) << i;
+      }
+    }
+  }
+}
+
+TEST(CompilerVector, WindowsThatAreTooLargeGoToTheHost) {
+  const std::vector<std::pair<PoolCase, std::string>> cases = {
+      {{Op::kMaxPool, 4, 700, 16, 2, 600, 1, 0}, "wider than the accumulators"},
+      {{Op::kAveragePool, 40, 40, 8, 35, 35, 9, 15}, "leave 32 bits"}};
+  for (const auto& [c, reason] : cases) {
+    SCOPED_TRACE(c.Describe());
+    const Graph graph = GraphOf(c);
+    Recipe recipe = Int8Recipe();
+    recipe.quantise_outputs = true;
+    const Graph prepared = Prepare(graph.Clone(), RandomImages(graph, 1, 4), recipe);
+    EXPECT_THAT(HostReasonOf(prepared), testing::HasSubstr(reason));
     EXPECT_FALSE(VtaAccelerator(PynqConfig()).Compile(prepared, {.host_fallback = false}).ok());
   }
 }

@@ -44,6 +44,10 @@ TEST(VtaConfig, ImpossibleCombinationsHaveAReason) {
   EXPECT_THAT(of_json(R"({"LOG_UOP_BUFF_SIZE": 19})"), HasSubstr("131072 elements; at most 65536"));
   EXPECT_THAT(of_json(R"({"LOG_BLOCK": 7})"), HasSubstr("an element of weights has 16384 bytes; at most 4096"));
   EXPECT_THAT(of_json(R"({"LOG_BLOCK": 0, "LOG_INP_WIDTH": 2})"), HasSubstr("has 4 bits, no whole bytes"));
+  for (const char* version : {R"("0.0.1")", R"("0.0.20")", "2", "null"}) {
+    EXPECT_THAT(of_json(std::string(R"({"HW_VER": )") + version + "}"),
+                HasSubstr(std::string("c.json: key 'HW_VER': ") + version + " is another version of the hardware"));
+  }
 
   const auto of_yaml = [](std::string_view keys) {
     return MessageOf(ParseConfig("family: vta\nname: x\n" + std::string(keys), "c.yaml").status());
@@ -54,8 +58,26 @@ TEST(VtaConfig, ImpossibleCombinationsHaveAReason) {
   EXPECT_THAT(of_yaml("blocks: 16"), HasSubstr("blocks"));
   EXPECT_THAT(of_yaml("accumulator_banks: 3"), HasSubstr("key 'accumulator_banks': 3 is not a power of two"));
   EXPECT_THAT(of_yaml("accumulator_banks: 32"), HasSubstr("key 'accumulator_banks'"));
+  // Every key is known, whatever is wrong with the others.
+  EXPECT_THAT(of_yaml("accumulator_banks: 2\nblock_in: 12"), HasSubstr("key 'block_in': 12 is not a power of two"));
+  for (const char* others : {"", "block_in: 12\n", "input_buffer_bytes: 16\n"}) {
+    const std::string message = of_yaml("unheard_of_keys: 1\n" + std::string(others));
+    EXPECT_THAT(message, HasSubstr("key 'unheard_of_keys'"));
+    EXPECT_THAT(message, HasSubstr("accumulator_banks"));
+  }
   EXPECT_THAT(of_yaml("memory_port_bytes: 4"), HasSubstr("key 'memory_port_bytes'"));
   EXPECT_THAT(of_yaml("memory_latency: 2"), HasSubstr("key 'memory_latency'"));
+}
+
+TEST(VtaConfig, TheEndingSaysTheForm) {
+  const auto sizes = [](std::string_view text, std::string_view source) {
+    const auto config = ParseConfigOfFile(text, source);
+    return config.ok() ? SizesOf(*config) : MessageOf(config.status());
+  };
+  EXPECT_EQ(sizes(R"({"LOG_BATCH": 1})", "vta_config.json"), "2x16_i8w8a32_15_15_18_17");
+  EXPECT_EQ(sizes(R"({"format": "any", "config": {"LOG_BATCH": 2}})", "vector.json"), "4x16_i8w8a32_15_15_18_17");
+  EXPECT_EQ(sizes("family: vta\nname: x\nbatch: 8\n", "x.yaml"), "8x16_i8w8a32_15_15_18_17");
+  EXPECT_THAT(sizes("family: vta\nname: x\n", "x.json"), HasSubstr("x.json: is no JSON object"));
 }
 
 TEST(VtaConfig, BlocksMayDiffer) {

@@ -7,6 +7,8 @@
 
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
+#include "kiln/targets/vta/hex.h"
+#include "kiln/targets/vta/sha256.h"
 #include "tests/shared_folder.h"
 #include "tests/targets/vta/naive.h"
 #include "tests/targets/vta/random_program.h"
@@ -86,6 +88,46 @@ TEST_F(VtaOwnVector, DifferencesAreTold) {
   EXPECT_THAT(FindDifference(*vector, 0).value_or(""), testing::HasSubstr("should stop with deadlock"));
 }
 
+// The digest of "abc", of FIPS 180-4's examples, and of nothing.
+TEST(VtaSha256, IsTheStandards) {
+  const std::string abc = "abc";
+  EXPECT_EQ(HexOf(Sha256Of({reinterpret_cast<const uint8_t*>(abc.data()), abc.size()})),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(HexOf(Sha256Of({})), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+TEST_F(VtaOwnVector, ImagesHaveTheirDigests) {
+  const auto image = [&](const char* name) {
+    const std::string text = *ReadFile(folder_.path() / name);
+    return std::vector<uint8_t>(text.begin(), text.end());
+  };
+  const std::string in = HexOf(Sha256Of(image("in.bin"))), out = HexOf(Sha256Of(image("out.bin")));
+  json_["sha256_in"] = in;
+  json_["sha256_out"] = out;
+  EXPECT_TRUE(Read().ok()) << Error();
+  std::vector<uint8_t> other = image("out.bin");
+  other.back() ^= 1;
+  Write("out.bin", other);
+  EXPECT_THAT(Error(), testing::MatchesRegex(".*out.bin: has the SHA-256 " + HexOf(Sha256Of(other)) +
+                                             "; sha256_out of .*own.json is " + out));
+  json_["sha256_in"] = out;
+  EXPECT_THAT(Error(), testing::HasSubstr("in.bin: has the SHA-256 " + in));
+}
+
+TEST(VtaFaultDifference, IsOfKindAndInstruction) {
+  const std::optional<Fault> none, range = Fault{FaultKind::kSramRange, 3, "here"};
+  EXPECT_EQ(FindDifference(none, none), std::nullopt);
+  EXPECT_EQ(FindDifference(range, Fault{FaultKind::kSramRange, 3, "there"}), std::nullopt);
+  EXPECT_EQ(FindDifference(range, Fault{FaultKind::kSramRange, 4, "here"}),
+            "sram_range of instruction 3; sram_range of instruction 4");
+  EXPECT_EQ(FindDifference(range, Fault{FaultKind::kDramRange, 3, "here"}),
+            "sram_range of instruction 3; dram_range of instruction 3");
+  EXPECT_EQ(FindDifference(none, range), "no fault; sram_range of instruction 3");
+  const Fault late{FaultKind::kTooLong, 9, ""}, later{FaultKind::kTooLong, 0, ""};
+  EXPECT_EQ(FindDifference(late, later), std::nullopt);
+  EXPECT_EQ(FindDifference(late, range), "too_long; sram_range of instruction 3");
+}
+
 TEST_F(VtaOwnVector, ErrorsNameFileAndKey) {
   using testing::HasSubstr;
   const nlohmann::json right = json_;
@@ -105,6 +147,11 @@ TEST_F(VtaOwnVector, ErrorsNameFileAndKey) {
   EXPECT_THAT(with("dram_size", 1), HasSubstr("in.bin: has"));
   EXPECT_THAT(with("dram_in", "../in.bin"), HasSubstr("'../in.bin' is no file beside it"));
   EXPECT_THAT(with("dram_in", "none.bin"), HasSubstr("none.bin"));
+  EXPECT_THAT(with("sha256_in", "00"), HasSubstr("key 'sha256_in': has 1 bytes; a SHA-256 has 32"));
+  EXPECT_THAT(with("sha256_in", 7), HasSubstr("key 'sha256_in': 7 is no text"));
+  EXPECT_THAT(with("sha256_out", std::string(64, 'x')), HasSubstr("key 'sha256_out': has other than pairs of hex"));
+  EXPECT_THAT(with("config", {{"HW_VER", "0.0.1"}}),
+              HasSubstr("own.json: key 'HW_VER': \"0.0.1\" is another version of the hardware"));
   EXPECT_THAT(with("config", {{"LOG_BATCH", 99}}), HasSubstr("key 'LOG_BATCH': 99"));
   EXPECT_THAT(with("runs", 1), HasSubstr("key 'runs': is no list"));
   EXPECT_THAT(with("runs", {{{"insn_addr", 0}, {"insn_count", 1}}}), HasSubstr("key 'runs[0].insn_addr'"));

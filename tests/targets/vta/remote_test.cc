@@ -420,12 +420,16 @@ TEST(VtaRemoteClient, PlacesAndTokens) {
   const std::string file = (folder.path() / "token").string();
   const auto token = [&](const std::string& text) {
     EXPECT_TRUE(WriteFile(file, text).ok());
+    fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
     const auto read = TokenOfFile(file);
     return read.ok() ? *read : MessageOf(read.status());
   };
   EXPECT_EQ(token("0123456789abcdef\n"), "0123456789abcdef");
   EXPECT_THAT(token("0123456789abcde\n"), HasSubstr("token: a token of 15 characters; 16 to 256"));
   EXPECT_THAT(token("0123456789\nabcdef"), HasSubstr("other than printable"));
+  fs::permissions(file, fs::perms::group_read, fs::perm_options::add);
+  EXPECT_THAT(MessageOf(TokenOfFile(file).status()),
+              HasSubstr("token: a token that others may read or change (mode 0640); chmod 600 " + file));
   EXPECT_TRUE(SameSecret("", ""));
   EXPECT_FALSE(SameSecret("a", "b"));
   EXPECT_FALSE(SameSecret("a", std::string("a\0", 2)));

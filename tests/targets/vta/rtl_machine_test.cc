@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/support/file.h"
+#include "kiln/support/process.h"
 #include "kiln/targets/vta/cycle.h"
 #include "kiln/targets/vta/device.h"
 #include "kiln/targets/vta/emit.h"
@@ -68,6 +69,17 @@ TEST(VtaRtlMachine, RunsProgramsInTheBitsAndCyclesOfTheOtherLevels) {
     EXPECT_EQ(result->time, cycle.Launch(expected, program.address, program.instructions.size()).time);
     EXPECT_TRUE(std::equal(memory.bytes().begin(), memory.bytes().end(), expected.bytes().begin()));
   }
+}
+
+// The folder of a design stands by itself: `make sim` needs no arguments.
+TEST(VtaRtlMachine, DesignsSimulateByThemselves) {
+  const auto simulation = RtlDesigns::Shared().SimulationOf(Small());
+  ASSERT_TRUE(simulation.ok()) << simulation.status();
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-test");
+  const auto log = folder.path() / "log";
+  ASSERT_TRUE(RunProgram({"make", "-s", "-C", simulation->parent_path().parent_path().string(), "sim"}, log).ok())
+      << *ReadFile(log);
+  EXPECT_THAT(*ReadFile(log), HasSubstr("cycles"));
 }
 
 TEST(VtaRtlMachine, StalledMemoriesChangeCyclesOnly) {

@@ -3,12 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "fmt/format.h"
+#include "kiln/support/random.h"
+#include "kiln/targets/vta/live_memory.h"
 #include "kiln/targets/vta/memory.h"
 #include "tests/targets/vta/local_server.h"
 
 namespace kiln::vta {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -228,6 +234,123 @@ TEST_P(VtaRuntime, MisuseIsToldAndForgotten) {
   KernelSlot slot;
   ASSERT_TRUE(AddImmediate(slot, 0, 2, 9).ok());
   EXPECT_EQ(StoreAndRun(2), (std::vector<int>{9, 9}));
+}
+
+// What a program would read or write outside of the buffers keeps all of it from running.
+TEST_P(VtaRuntime, TransfersKeepToLiveBuffers) {
+  const std::vector<uint8_t> ones(100 * 16, 1);
+  Buffer* const in = *runtime_->AllocateBuffer(100 * 16);  // elements of inputs; 156 short of its page's end
+  ASSERT_TRUE(runtime_->CopyIn(ones, *in, 0).ok());
+  Buffer* const out = *runtime_->AllocateBuffer(64 * 16);
+  const auto store = [&](uint32_t elements) {
+    return runtime_->Store({.memory = Memory::kOutput, .x_size = elements, .y_size = 1, .x_stride = elements}, *out);
+  };
+  const auto message = [&] { return MessageOf(runtime_->Synchronise(0)); };
+  const std::string address = fmt::format("{:#x}", in->address());
+  KernelSlot slot;
+
+  // One element too many, in the third row; what stands before it does not run.
+  ASSERT_TRUE(AddImmediate(slot, 0, 64, 1).ok());
+  ASSERT_TRUE(store(64).ok());
+  ASSERT_TRUE(
+      runtime_->Load(*in, {.memory = Memory::kInput, .element_offset = 4, .x_size = 33, .y_size = 3, .x_stride = 32})
+          .ok());
+  EXPECT_THAT(message(), AllOf(HasSubstr("LOAD inp sram=0"), HasSubstr("row 2, bytes "),
+                               HasSubstr("is not inside a buffer; the one before has 1600 bytes from " + address)));
+  EXPECT_TRUE(launches_.empty());
+  // Padding is on chip: the same with a row less in memory. The accumulators have nothing of the program before.
+  ASSERT_TRUE(runtime_
+                  ->Load(*in, {.memory = Memory::kInput,
+                               .element_offset = 4,
+                               .x_size = 33,
+                               .y_size = 2,
+                               .x_stride = 32,
+                               .x_pad_before = 3,
+                               .y_pad_before = 1,
+                               .x_pad_after = 2,
+                               .y_pad_after = 5})
+                  .ok());
+  EXPECT_EQ(StoreAndRun(2), (std::vector<int>{0, 0}));
+
+  // A gap that the last row's stride would leave is not touched.
+  ASSERT_TRUE(runtime_->Load(*in, {.memory = Memory::kInput, .x_size = 20, .y_size = 2, .x_stride = 80}).ok());
+  EXPECT_EQ(message(), "");
+  // A store that runs from one buffer into the next one's page, and one into the room of micro-ops or instructions.
+  ASSERT_TRUE(store(65).ok());
+  EXPECT_THAT(message(), AllOf(HasSubstr("instruction 0, '--P- STORE out sram=0"), HasSubstr("row 0, bytes ")));
+  for (const uint64_t back : {in->address() - 4096, uint64_t{0x2000}}) {
+    // Element addresses are counted modulo 2^28, so that an offset leads back.
+    const uint64_t offset = (uint64_t{1} << 28) + back / 16 - out->address() / 16;
+    ASSERT_TRUE(
+        runtime_
+            ->Store({.memory = Memory::kOutput, .element_offset = offset, .x_size = 1, .y_size = 1, .x_stride = 1},
+                    *out)
+            .ok());
+    EXPECT_THAT(message(),
+                HasSubstr(fmt::format("row 0, bytes {:#x} to {:#x}, is not inside a buffer", back, back + 15)));
+  }
+  // Freed before it is used.
+  ASSERT_TRUE(runtime_->Load(*in, {.memory = Memory::kInput, .x_size = 1, .y_size = 1, .x_stride = 1}).ok());
+  ASSERT_TRUE(runtime_->FreeBuffer(in).ok());
+  EXPECT_THAT(message(), HasSubstr("instruction 0, '---- LOAD inp sram=0"));
+  // And the next program runs.
+  ASSERT_TRUE(AddImmediate(slot, 0, 64, 1).ok());
+  EXPECT_EQ(StoreAndRun(2), (std::vector<int>{1, 1}));
+}
+
+// Against every byte that a transfer touches, one by one.
+TEST(VtaLiveMemory, FindsWhatTouchesNothing) {
+  Random random(7);
+  int inside = 0, outside = 0;
+  for (int i = 0; i < 4000; ++i) {
+    LiveMemory memory;
+    std::vector<bool> live(4096);
+    std::vector<size_t> range_of(live.size());
+    for (size_t at = 16, range = 1; at < 3000; ++range) {
+      const size_t bytes = 16 + random.Below(1000);
+      memory.Add(at, bytes);
+      std::fill_n(live.begin() + static_cast<std::ptrdiff_t>(at), bytes, true);
+      std::fill_n(range_of.begin() + static_cast<std::ptrdiff_t>(at), bytes, range);
+      at += bytes + (random.Below(2) == 0 ? 0 : 1 + random.Below(40));  // some are neighbours
+    }
+    Instruction in;
+    in.opcode = Opcode::kLoad;
+    in.memory = Memory::kInput;
+    in.dram_base = static_cast<uint32_t>(random.Below(120));
+    in.x_size = static_cast<uint32_t>(random.Below(7));
+    in.y_size = static_cast<uint32_t>(random.Below(7));
+    in.x_stride = static_cast<uint32_t>(random.Below(12));
+    in.x_pad_before = in.x_pad_after = in.y_pad_before = in.y_pad_after = static_cast<uint32_t>(random.Below(3));
+    bool right = true;
+    for (size_t row = 0; row < in.y_size; ++row) {
+      const size_t begin = (in.dram_base + row * in.x_stride) * 16;
+      for (size_t byte = begin; byte < begin + size_t{in.x_size} * 16; ++byte) {
+        right = right && live[byte] && range_of[byte] == range_of[begin];
+      }
+    }
+    const auto stray = memory.FindStray(in, kConfig);
+    EXPECT_EQ(!stray.has_value(), right) << i << ": " << stray.value_or("");
+    ++(right ? inside : outside);
+  }
+  EXPECT_GT(inside, 500);
+  EXPECT_GT(outside, 500);
+}
+
+// Many rows take no more time than few.
+TEST(VtaLiveMemory, RowsAreNotGoneThrough) {
+  LiveMemory memory;
+  memory.Add(4096, (uint64_t{1} << 32) - 4096);
+  Instruction in;
+  in.opcode = Opcode::kLoad;
+  in.memory = Memory::kInput;
+  in.dram_base = 256;
+  in.x_size = in.y_size = 65535;
+  for (const uint32_t stride : {0U, 1U, 3000U}) {
+    in.x_stride = stride;
+    for (int i = 0; i < 1'000'000; ++i) ASSERT_EQ(memory.FindStray(in, kConfig), std::nullopt);
+  }
+  in.x_stride = 65535;  // beyond the last address
+  EXPECT_TRUE(memory.FindStray(in, kConfig).has_value());
 }
 
 TEST_P(VtaRuntime, SerialProgramsGiveTheSame) {

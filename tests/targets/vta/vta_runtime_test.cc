@@ -161,6 +161,13 @@ TEST_F(VtaCInterface, MisuseLeavesAMessage) {
   EXPECT_THAT(error(), HasSubstr("has not begun"));
   EXPECT_EQ(VTADepPush(cmd, 1, 3), -1);
   EXPECT_THAT(error(), HasSubstr("no neighbours"));
+  VTALoadBuffer2D(cmd, buffer, 0, 2, 1, 2, 0, 0, 0, 0, 0, 2);
+  EXPECT_EQ(error(), "");
+  VTASynchronize(cmd, 0);
+  EXPECT_THAT(error(), HasSubstr("is not inside a buffer; the one before has 16 bytes"));
+  VTALoadBuffer2D(cmd, buffer, 0, 1, 1, 1, 1, 1, 1, 1, 0, 2);
+  VTASynchronize(cmd, 0);
+  EXPECT_EQ(error(), "");
   VTABufferFree(buffer);
   VTABufferFree(buffer);
   EXPECT_THAT(error(), HasSubstr("has been freed before"));

@@ -42,14 +42,16 @@ struct CompileOptions {
 // How the rtl level runs.
 struct RtlOptions {
   std::filesystem::path folder;  // where the design is written and its simulation built; empty: a temporary folder
-  // The memory behind the ports. By default ideal: always ready, with the latency that the design point states, so that
-  // cycles are those of the cycle level. Anything else changes cycles, never bits.
+  // The memory behind the ports. By default ideal: always ready, with the latency that the design point states.
+  // Anything else changes cycles, never bits. The cycle level follows a latency of its own
+  // (Accelerator::MostMemoryLatency), but no stalls and no DRAM.
   double stall_probability = 0;     // of each channel, in each stretch of cycles
   double dram_bytes_per_cycle = 0;  // > 0: a DRAM of this bandwidth, shared by all ports
   uint64_t dram_row_miss = 0;       // cycles more for a burst to another row
   uint64_t memory_latency = 0;      // cycles from an address to its first beat; 0: the design point's
   uint64_t seed = 1;                // of the stalls
-  bool ideal_memory() const { return stall_probability == 0 && dram_bytes_per_cycle == 0 && memory_latency == 0; }
+  bool steady_memory() const { return stall_probability == 0 && dram_bytes_per_cycle == 0; }  // of one latency
+  bool ideal_memory() const { return steady_memory() && memory_latency == 0; }
 };
 
 struct RunOptions {
@@ -61,7 +63,7 @@ struct RunOptions {
 
 // One tensor per graph input, fp32 (or the input's own element type), all with the same leading dimension N = images.
 // A Program is compiled for one image; Run works through the N images one by one (in parallel on the simulating
-// machine, one after the other on the simulated one).
+// machine, one after the other on the simulated one), or several at once on a machine that can.
 struct Batch {
   std::vector<Tensor> inputs;
   int64_t images() const { return inputs.empty() ? 0 : inputs[0].shape()[0]; }
@@ -72,7 +74,8 @@ struct RunResult {
   std::vector<Tensor> outputs;
   // The same as the codes that the hardware wrote (int8, int32, ...; equal to `outputs` where the output is float).
   std::vector<Tensor> codes;
-  // Cycle and rtl levels: time of the first image, and total cycles of each image.
+  // Cycle and rtl levels: time of the first image and those that are worked on with it, and total cycles of each image,
+  // of which those that are worked on at once all have the same.
   Trace trace;
   std::vector<int64_t> cycles_per_image;
 };
@@ -115,6 +118,9 @@ class Accelerator {
   virtual Status EmitRtl(const Program& program, const std::filesystem::path& folder) const = 0;
   // At a CMOS node of hardware/technology.h. Error: no such node.
   virtual StatusOr<Cost> EstimateCost(int node_nm) const = 0;
+  // The greatest RtlOptions::memory_latency with which the rtl level still takes the cycle level's cycles: the hardware
+  // has room for as many requests under way as the design point's latency asks for. 0: with the ideal memory alone.
+  virtual uint64_t MostMemoryLatency() const { return 0; }
   // Multiply-accumulates that the design point can do in one cycle at most, for utilisation.
   virtual double PeakMacsPerCycle() const = 0;
   // Looks for the first kernel that the rtl level runs in other cycles (where they are comparable) or leaves other bits

@@ -33,7 +33,8 @@ struct KernelTrace {
 };
 
 struct Trace {
-  int64_t cycles = 0;  // of one image, start of the first instruction to the last write
+  int64_t images = 1;  // that the accelerator works on at once
+  int64_t cycles = 0;  // of these, start of the first instruction to the last write
   std::vector<UnitTrace> units;
   std::vector<KernelTrace> kernels;  // accelerator kernels in program order; host kernels take no cycles
   // In order of begin. Spans of one unit and kernel that lie at most span_resolution cycles apart are one span, so that

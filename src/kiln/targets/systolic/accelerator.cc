@@ -21,27 +21,32 @@ namespace kiln::systolic {
 
 namespace {
 
-// The array's own format; with integers, every integer whose codes are the array's.
-std::vector<std::string> NamesOf(const Format& format) {
-  std::vector<std::string> names = {format.name};
-  for (int bits = format.bits; format.is_integer() && bits >= 2; --bits) {
-    const std::string name = "int" + std::to_string(bits);
-    if (name != format.name) names.push_back(name);
-  }
-  return names;
+void AddName(const std::string& name, std::vector<std::string>* names) {
+  if (std::find(names->begin(), names->end(), name) == names->end()) names->push_back(name);
+}
+
+// One of the array's own formats; with integers, every integer whose codes are the array's.
+void AddNames(const Format& format, std::vector<std::string>* names) {
+  AddName(format.name, names);
+  for (int bits = format.bits; format.is_integer() && bits >= 2; --bits) AddName("int" + std::to_string(bits), names);
 }
 
 }  // namespace
 
 std::vector<std::string> SystolicAccelerator::ActivationFormats() const {
-  std::vector<std::string> names = NamesOf(config_.input_format);
+  std::vector<std::string> names;
+  for (int p = 0; p < config_.precisions(); ++p) AddNames(config_.input_format_of(p), &names);
   for (const std::string& name : {std::string("int16"), config_.vector_format.name, std::string("fp32")}) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    AddName(name, &names);
   }
   return names;
 }
 
-std::vector<std::string> SystolicAccelerator::WeightFormats() const { return NamesOf(config_.weight_format); }
+std::vector<std::string> SystolicAccelerator::WeightFormats() const {
+  std::vector<std::string> names;
+  for (int p = 0; p < config_.precisions(); ++p) AddNames(config_.weight_format_of(p), &names);
+  return names;
+}
 
 StatusOr<std::unique_ptr<Accelerator>> SystolicAccelerator::WithFormats(const QuantType& activations,
                                                                         const QuantType& weights) const {
@@ -72,9 +77,19 @@ StatusOr<std::unique_ptr<Accelerator>> SystolicAccelerator::WithFormats(const Qu
   } else {
     c.block_size = 0;
   }
-  const bool own = c.input_format == config_.input_format && c.weight_format == config_.weight_format &&
-                   c.block_size == config_.block_size && c.scale_format == config_.scale_format;
-  if (!own) SetDefaultSums(&c);
+  // Formats of one of its precisions: the design point itself.
+  bool own = false;
+  for (int p = 0; p < config_.precisions(); ++p) {
+    own = own || (c.input_format == config_.input_format_of(p) && c.weight_format == config_.weight_format_of(p));
+  }
+  own = own && c.block_size == config_.block_size && c.scale_format == config_.scale_format;
+  if (own) {
+    c.input_format = config_.input_format;
+    c.weight_format = config_.weight_format;
+  } else {
+    c.other_precisions.clear();
+    SetDefaultSums(&c);
+  }
   if (!own && !c.psum_format.is_integer()) {
     const bool wide = c.input_format.bits > 16 || c.weight_format.bits > 16;
     if (!config_.psum_format.is_integer()) c.psum_format = config_.psum_format;

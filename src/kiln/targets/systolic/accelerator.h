@@ -31,6 +31,9 @@ class SystolicAccelerator final : public Accelerator {
                                       const std::filesystem::path& file) const override;
   StatusOr<Cost> EstimateCost(int node_nm) const override;
   StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const override;
+  uint64_t MostMemoryLatency() const override {
+    return static_cast<uint64_t>(config_.memory_latency - config_.port_latency());
+  }
   double PeakMacsPerCycle() const override { return static_cast<double>(config_.macs_per_cycle()); }
 
  private:

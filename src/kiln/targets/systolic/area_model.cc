@@ -1,11 +1,10 @@
 #include "kiln/targets/systolic/area_model.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "kiln/hardware/rtl_format.h"
-#include "kiln/support/check.h"
+#include "kiln/targets/systolic/area_counts.h"
 
 namespace kiln::systolic {
 namespace {
@@ -16,22 +15,9 @@ using Features = std::vector<Feature>;
 using Parameters = ModuleParameters;
 using Fitted = std::vector<FittedModel>;
 
-double Log2(double n) { return n > 1 ? std::ceil(std::log2(n)) : 1; }
-double ShifterArea(double width) { return width * Log2(width); }  // multiplexers of a shifter over all its places
-
 bool SumsIntegers(const Parameters& p) { return p.FormatOf("PSUM_FORMAT", "int32").is_integer(); }
 bool SumsReals(const Parameters& p) { return !SumsIntegers(p); }
 bool Always(const Parameters&) { return true; }
-
-// What decoding a number takes beyond its bits.
-double PositPlaces(const Format& f) { return f.kind == FormatKind::kPosit ? ShifterArea(f.bits) : 0; }
-double FloatPlaces(const Format& f) {
-  return f.kind == FormatKind::kFloat && f.low_exponent == LowExponent::kSubnormal ? ShifterArea(f.fraction_bits) : 0;
-}
-double IntegerPlaces(const Format& f) { return f.is_integer() ? ShifterArea(f.bits) : 0; }
-double TableBits(const Format& f, int value_bits) {
-  return f.kind == FormatKind::kCodebook ? std::ldexp(value_bits, f.bits) : 0;
-}
 
 // The adder of floats (kiln_number_add): terms aligned, added, normalised, rounded.
 struct RealSum {
@@ -188,11 +174,16 @@ Features InputFetch(const Parameters& p, const Fitted&) {
           {"lanes", lanes},
           {"places of a word", bits * ShifterArea(lanes)},
           {"word bits", bits * lanes},
-          {"lane bits", Log2(lanes + 1)}};
+          {"lane bits", Log2(lanes + 1)},
+          {"block scales", HasBlocks(p)}};
 }
 Features WeightFetch(const Parameters& p, const Fitted&) {
   const double lanes = Lanes(p), bits = static_cast<double>(p.Number("WEIGHT_BITS", 8));
-  return {{"fetch", 1}, {"lanes", lanes}, {"word bits", bits * lanes}, {"lane bits", Log2(lanes + 1)}};
+  return {{"fetch", 1},
+          {"lanes", lanes},
+          {"word bits", bits * lanes},
+          {"lane bits", Log2(lanes + 1)},
+          {"block scales", HasBlocks(p)}};
 }
 Features ParameterFetch(const Parameters& p, const Fitted&) {
   const auto lanes = static_cast<double>(p.Number("ARRAY_COLUMNS", 8));
@@ -258,97 +249,19 @@ Features RealDepthwise(const Parameters& p, const Fitted& fitted) {
           {"unit", 1}};
 }
 
-Features VectorStage(const Parameters& p, const Fitted&) {
-  const auto lanes = static_cast<double>(p.Number("LANES", 4));
-  const auto latency = static_cast<double>(p.Number("LATENCY", 1));
-  constexpr double kPasses = 4, kConfigurationBits = 80, kScalarBits = 128, kLaneBits = 6 * 32, kTagBits = 40;
-  return {{"configuration bits", static_cast<double>(p.Number("SLOTS", 7)) * kPasses * kConfigurationBits},
-          {"scalar bits", static_cast<double>(p.Number("ROWS", 8)) * kScalarBits},
-          {"register bits of lanes", lanes * latency * kLaneBits},
-          {"register bits of tags", latency * kTagBits},
-          {"lanes", lanes},
-          {"lanes with functions", p.Number("HAS_FUNCTIONS", 1) != 0 ? lanes : 0},
-          {"lanes with a divider", p.Number("HAS_DIVIDER", 1) != 0 ? lanes : 0}};
-}
-
-// What turns numbers to codes and codes to numbers.
-double CodecPlaces(const Format& f) {
-  const double significand = WidthsOf(f).significand_bits;
-  return f.kind == FormatKind::kInteger && f.fraction_bits == 0 ? 0 : ShifterArea(24) + ShifterArea(significand);
-}
-Features VectorUnit(const Parameters& p, const Fitted&) {
-  const auto lanes = static_cast<double>(p.Number("ARRAY_COLUMNS", 4));
-  const auto stages = static_cast<double>(p.Number("VECTOR_STAGES", 12));
-  const auto latency = static_cast<double>(p.Number("VECTOR_STAGE_LATENCY", 4));
-  const double codecs = CodecPlaces(p.FormatOf("INPUT_FORMAT")) + CodecPlaces(p.FormatOf("WEIGHT_FORMAT")) +
-                        CodecPlaces(p.FormatOf("ACCUMULATION_FORMAT", "int32"));
-  return {{"unit", 1},
-          {"lanes", lanes},
-          {"lane registers", lanes * latency},
-          {"operand words of lanes", lanes * static_cast<double>(p.Number("OPERAND_BUFFER_WORDS", 32))},
-          {"operand words", static_cast<double>(p.Number("OPERAND_BUFFER_WORDS", 32))},
-          {"words in the lanes", (stages + 2) * latency + 1},
-          {"lanes and stages", lanes * stages},
-          {"programs", static_cast<double>(p.Number("SLOTS", 7))},
-          {"rows in flight", static_cast<double>(p.Number("VECTOR_ROWS_IN_FLIGHT", 8))},
-          {"places of codes", lanes * codecs}};
-}
-
+// Nearly all of it is bits of instructions: words read ahead, the sections of the one that is being decoded, and the
+// queues of the units, which hold the sections that each looks at.
 Features CommandProcessor(const Parameters& p, const Fitted&) {
+  constexpr double kWordBits = 128, kSectionBits = 5376, kQueuedBits = 10'006, kScaleBits = 4144;
+  const double blocks = HasBlocks(p) * kScaleBits;
+  const auto depth = static_cast<double>(p.Number("COMMAND_QUEUE_DEPTH", 4));
   return {{"processor", 1},
-          {"places in the queues", static_cast<double>(p.Number("COMMAND_QUEUE_DEPTH", 4))},
-          {"words read ahead", static_cast<double>(p.Number("PREFETCH_WORDS", 32))},
-          {"places of a beat", ShifterArea(static_cast<double>(p.Number("INSTRUCTION_BYTES_PER_CYCLE", 16))) * 8}};
+          {"bits of instructions", static_cast<double>(p.Number("PREFETCH_WORDS", 32)) * kWordBits + kSectionBits +
+                                       blocks + depth * (kQueuedBits + blocks)},
+          {"bits of a beat", 8 * static_cast<double>(p.Number("INSTRUCTION_BYTES_PER_CYCLE", 16))}};
 }
 
 }  // namespace
-
-StatusOr<ModuleParameters> ModuleParameters::Parse(std::string_view text) {
-  ModuleParameters parameters;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(' '), text.size());
-    const std::string_view one = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    const size_t equals = one.find('=');
-    if (equals == std::string_view::npos) return ErrorAt("", std::string(one), "is no parameter", "NAME=VALUE");
-    const std::string name(one.substr(0, equals));
-    const std::string_view value = one.substr(equals + 1);
-    int64_t number = 0;
-    const auto [last, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (error == std::errc() && last == value.data() + value.size()) {
-      parameters.Set(name, number);
-      continue;
-    }
-    KILN_ASSIGN_OR_RETURN(const Format format, FindFormat(value));
-    parameters.Set(name, format);
-  }
-  return parameters;
-}
-
-ModuleParameters& ModuleParameters::Set(const std::string& name, int64_t value) {
-  numbers_[name] = value;
-  return *this;
-}
-
-ModuleParameters& ModuleParameters::Set(const std::string& name, const Format& format) {
-  formats_[name] = format;
-  return *this;
-}
-
-int64_t ModuleParameters::Number(const std::string& name, int64_t otherwise) const {
-  const auto found = numbers_.find(name);
-  return found == numbers_.end() ? otherwise : found->second;
-}
-
-const Format& ModuleParameters::FormatOf(const std::string& name, std::string_view otherwise) const {
-  const auto found = formats_.find(name);
-  if (found != formats_.end()) return found->second;
-  for (const Format& format : AllFormats()) {
-    if (format.name == otherwise) return format;
-  }
-  KILN_CHECK(false);
-  return AllFormats().front();
-}
 
 const std::vector<ModuleModel>& ModuleModels() {
   static const std::vector<ModuleModel> models = {
@@ -368,18 +281,14 @@ const std::vector<ModuleModel>& ModuleModels() {
       {"parameter fetch", "kiln_parameter_fetch", "", Always, ParameterFetch},
       {"read port", "kiln_read_channel", "", Always, ReadChannel},
       {"write port", "kiln_write_channel", "", Always, WriteChannel},
-      {"vector stage", "kiln_vector_stage", "", Always, VectorStage},
-      {"vector unit without its stages", "kiln_vector_unit", "kiln_vector_stage", Always, VectorUnit},
       {"command processor", "kiln_command_processor", "", Always, CommandProcessor},
   };
-  return models;
-}
-
-const ModuleModel* FindModuleModel(std::string_view module, const ModuleParameters& parameters) {
-  for (const ModuleModel& model : ModuleModels()) {
-    if (module == model.module && model.applies(parameters)) return &model;
-  }
-  return nullptr;
+  static const std::vector<ModuleModel> all = [] {
+    std::vector<ModuleModel> both = models;
+    both.insert(both.end(), VectorModels().begin(), VectorModels().end());
+    return both;
+  }();
+  return all;
 }
 
 const std::vector<FittedModel>& FittedModels() {
@@ -389,22 +298,8 @@ const std::vector<FittedModel>& FittedModels() {
   return fitted;
 }
 
-const FittedModel* FindFit(const ModuleModel& model, const std::vector<FittedModel>& fitted) {
-  const auto found =
-      std::find_if(fitted.begin(), fitted.end(), [&model](const FittedModel& f) { return f.name == model.name; });
-  return found == fitted.end() ? nullptr : &*found;
-}
-
 double ModuleArea(std::string_view module, const ModuleParameters& parameters, const std::vector<FittedModel>& fitted) {
-  const ModuleModel* model = FindModuleModel(module, parameters);
-  KILN_CHECK(model != nullptr);
-  const FittedModel* fit = FindFit(*model, fitted);
-  KILN_CHECK(fit != nullptr);
-  const Features features = model->features(parameters, fitted);
-  KILN_CHECK(features.size() == fit->coefficients.size());
-  double area = 0;
-  for (size_t i = 0; i < features.size(); ++i) area += features[i].count * fit->coefficients[i];
-  return area;
+  return hardware::ModuleArea({ModuleModels(), fitted}, module, parameters);
 }
 
 }  // namespace kiln::systolic

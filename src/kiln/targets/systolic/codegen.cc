@@ -1,6 +1,7 @@
 #include "kiln/targets/systolic/codegen.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <unordered_map>
@@ -204,8 +205,9 @@ class Generator {
   }
 
   Status EmitSteps() {
-    // Buffers written since the last host step: reading one of them means waiting for the instructions before.
-    std::vector<bool> written(lowered_.buffers.size(), false);
+    // Who wrote a buffer last since the last host step: reading it means waiting for that instruction.
+    constexpr int kNobody = -1;
+    std::vector<int> writer(lowered_.buffers.size(), kNobody);
     for (Kernel& kernel : lowered_.kernels) {
       const int index = static_cast<int>(parts_.kernels.size());
       if (kernel.host_work != nullptr) {
@@ -220,7 +222,7 @@ class Generator {
         }
         parts_.steps.push_back({Step::Kind::kHost, static_cast<int>(parts_.host_steps.size()), 0});
         parts_.host_steps.push_back(std::move(step));
-        std::fill(written.begin(), written.end(), false);
+        std::fill(writer.begin(), writer.end(), kNobody);
       }
       for (Work& work : kernel.works) {
         Instruction& in = work.instruction;
@@ -228,9 +230,10 @@ class Generator {
         const auto address = [&](const Place& place) {
           return addresses_[static_cast<size_t>(place.buffer)] + static_cast<uint64_t>(place.offset);
         };
-        in.after_previous = false;
+        const int number = static_cast<int>(parts_.instructions.size());
+        int awaited = kNobody;
         const auto reads = [&](const Place& place) {
-          in.after_previous = in.after_previous || written[static_cast<size_t>(place.buffer)];
+          awaited = std::max(awaited, writer[static_cast<size_t>(place.buffer)]);
         };
         if (in.opcode != Opcode::kVector) {
           in.convolution.input_base = address(work.input);
@@ -249,11 +252,12 @@ class Generator {
         }
         in.vector.output.base = address(work.output);
         if (in.vector.output.blocks.present) in.vector.output.blocks.base = address(work.output_scales);
-        written[static_cast<size_t>(work.output.buffer)] = true;
+        constexpr int kFarthest = std::numeric_limits<uint8_t>::max();  // a nearer one is later, so it is right, too
+        in.wait_distance = static_cast<uint8_t>(awaited == kNobody ? 0 : std::min(number - awaited, kFarthest));
+        writer[static_cast<size_t>(work.output.buffer)] = number;
         if (const Status status = CheckInstruction(in, config_); !status.ok()) {
           return WithContext(fmt::format("{}: node '{}'", graph_.source(), kernel.info.name), status);
         }
-        const int number = static_cast<int>(parts_.instructions.size());
         if (parts_.steps.empty() || parts_.steps.back().kind == Step::Kind::kHost) {
           parts_.steps.push_back({Step::Kind::kInstructions, number, number});
         }

@@ -11,6 +11,7 @@
 #include "kiln/support/integer.h"
 #include "kiln/support/yaml.h"
 #include "kiln/targets/systolic/numbers.h"
+#include "kiln/targets/systolic/user_unit.h"
 
 namespace kiln::systolic {
 namespace {
@@ -76,6 +77,35 @@ std::optional<FormatFault> ScaleFault(const Config& c) {
   return std::nullopt;
 }
 
+// Of one of the other precisions, whose operands have the faults of the first pair's and must share its sums and its
+// places in memory.
+std::optional<FormatFault> PrecisionFault(const Config& c, int precision) {
+  const Format &input = c.input_format_of(precision), &weight = c.weight_format_of(precision);
+  const auto fault = [&](std::string_view what, std::string remedy) {
+    return FormatFault{"other_precisions", fmt::format("{} x {}: {}", input.name, weight.name, what),
+                       std::move(remedy)};
+  };
+  for (const auto& [side, format] : {std::pair<std::string, const Format*>{"input", &input}, {"weight", &weight}}) {
+    if (const auto of_operand = OperandFault(side, *format)) return fault(of_operand->fault, of_operand->remedy);
+  }
+  for (int p = 0; p < precision; ++p) {
+    if (c.input_format_of(p) == input && c.weight_format_of(p) == weight) {
+      return fault("this pair stands there twice", "each pair once");
+    }
+  }
+  for (const auto& [own, first] : {std::pair{&input, &c.input_format}, {&weight, &c.weight_format}}) {
+    if (own->bytes() == first->bytes()) continue;
+    return fault(
+        fmt::format("codes of {} take {} bytes, those of {} {}", own->name, own->bytes(), first->name, first->bytes()),
+        "formats whose codes take as many bytes: fetches count by them");
+  }
+  if (c.quire) return fault("exact sums have the width of one pair's products", "quire: false");
+  if (const auto of_sums = FindMacFault(RuleOf(AtPrecision(c, precision), /*scaled=*/false))) {
+    return fault(fmt::format("{}, and all pairs have one {}", of_sums->fault, of_sums->key), of_sums->remedy);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<int64_t> NumbersOf(uint32_t stages) {
@@ -84,6 +114,36 @@ std::vector<int64_t> NumbersOf(uint32_t stages) {
     if (stages >> stage & 1) numbers.push_back(stage);
   }
   return numbers;
+}
+
+Config AtPrecision(const Config& config, int precision) {
+  Config c = config;
+  c.input_format = config.input_format_of(precision);
+  c.weight_format = config.weight_format_of(precision);
+  c.other_precisions.clear();
+  if (precision > 0) c.block_size = 0;
+  return c;
+}
+
+std::string DescribePrecisions(const Config& config) {
+  std::string text;
+  for (int p = 0; p < config.precisions(); ++p) {
+    text +=
+        fmt::format("{}{} x {}", p > 0 ? ", " : "", config.input_format_of(p).name, config.weight_format_of(p).name);
+  }
+  return text;
+}
+
+int Config::input_bits() const {
+  int bits = input_format.bits;
+  for (const OperandFormats& pair : other_precisions) bits = std::max(bits, pair.input.bits);
+  return bits;
+}
+
+int Config::weight_bits() const {
+  int bits = weight_format.bits;
+  for (const OperandFormats& pair : other_precisions) bits = std::max(bits, pair.weight.bits);
+  return bits;
 }
 
 int64_t Config::accumulator_bits() const {
@@ -96,7 +156,10 @@ float UnitOf(const Format& operand, const Config& config) {
 }
 
 void SetDefaultSums(Config* config) {
-  const bool whole = IsIntegerOperand(config->input_format) && IsIntegerOperand(config->weight_format);
+  bool whole = true;
+  for (int p = 0; p < config->precisions(); ++p) {
+    whole = whole && IsIntegerOperand(config->input_format_of(p)) && IsIntegerOperand(config->weight_format_of(p));
+  }
   config->psum_format = *FindFormat(whole ? "int32" : "bf16");
   config->accumulation_format = *FindFormat(whole && config->block_size == 0 ? "int32" : "fp32");
 }
@@ -109,6 +172,13 @@ std::optional<FormatFault> FindFormatFault(const Config& c) {
   if (const auto fault = FindMacFault(RuleOf(c, /*scaled=*/c.block_size > 0))) {
     return FormatFault{fault->key, fault->fault, fault->remedy};
   }
+  if (c.precisions() > kMostPrecisions) {
+    return FormatFault{"other_precisions", fmt::format("{} pairs beside the first", c.other_precisions.size()),
+                       fmt::format("at most {}", kMostPrecisions - 1)};
+  }
+  for (int p = 1; p < c.precisions(); ++p) {
+    if (auto fault = PrecisionFault(c, p)) return fault;
+  }
   if (c.product_rounded && (c.psum_format.is_integer() || c.quire)) {
     return FormatFault{"product", fmt::format("'rounded' before {}", c.quire ? "exact sums" : "an integer psum"),
                        "product: exact"};
@@ -120,6 +190,25 @@ std::optional<FormatFault> FindFormatFault(const Config& c) {
                        "fp32, bf16, fp16 or another signed float that fp32 holds, nearest even"};
   }
   return ScaleFault(c);
+}
+
+bool SumsSignedBytes(const Config& c) {
+  const auto is_int8 = [](const Format& f) { return f.is_integer() && f.is_signed && f.bits <= 8; };
+  return is_int8(c.input_format) && is_int8(c.weight_format) && c.accumulation_format.is_integer() &&
+         c.accumulation_format.bits <= c.psum_format.bits;
+}
+
+std::optional<FormatFault> FindUserUnitFault(const Config& c) {
+  if (c.user_unit == nullptr) return std::nullopt;
+  if (c.depthwise_multipliers == 0) {
+    return FormatFault{"user_unit", "it stands in the depthwise unit's place, and there is none",
+                       "depthwise_multipliers above 0"};
+  }
+  if (!SumsSignedBytes(c) || c.block_size > 0) {
+    return FormatFault{"user_unit", "it takes signed integers of up to 8 bits and gives integers",
+                       "int8 formats, integer sums, no block_size, or user_unit: none"};
+  }
+  return std::nullopt;
 }
 
 bool Config::narrow_vector() const {
@@ -171,6 +260,13 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
 
   root.Parsed("input_format", &c.input_format, FindFormat);
   root.Parsed("weight_format", &c.weight_format, FindFormat);
+  for (const YamlMap& pair : root.Maps("other_precisions")) {
+    pair.Require({"input", "weight"});
+    OperandFormats formats;
+    pair.Parsed("input", &formats.input, FindFormat);
+    pair.Parsed("weight", &formats.weight, FindFormat);
+    if (!formats.input.name.empty() && !formats.weight.name.empty()) c.other_precisions.push_back(formats);
+  }
   root.Choice("product", &c.product_rounded, {{"exact", false}, {"rounded", true}});
   root.Int("block_size", &c.block_size, 0, kMaxBlock);
   SetDefaultSums(&c);
@@ -201,6 +297,22 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   root.Int("operand_buffer_words", &c.operand_buffer_words, kLeastOperandBuffer, kMostOperandBuffer);
   root.Int("depthwise_multipliers", &c.depthwise_multipliers, 0, 256);
   root.Int("depthwise_buffer_words", &c.depthwise_buffer_words, 1, kMaxWords);
+  if (root.Has("user_unit")) {
+    std::string user_unit;
+    root.String("user_unit", &user_unit);
+    c.user_unit = FindUserUnit(user_unit);
+    const std::string names = fmt::format("{} or none", fmt::join(UserUnitNames(), ", "));
+    if (c.user_unit == nullptr && user_unit != "none") {
+      root.Fail("user_unit", fmt::format("there is no '{}'", user_unit), names);
+    }
+    if (const auto fault = FindUserUnitFault(c)) root.Fail(fault->key, fault->fault, fault->remedy);
+  }
+
+  root.Int("depthwise_words_per_cycle", &c.depthwise_words_per_cycle, 1, kMostDepthwiseWords);
+  if (!IsPowerOfTwo(c.depthwise_words_per_cycle)) {
+    root.Fail("depthwise_words_per_cycle", fmt::format("{} is not a power of two", c.depthwise_words_per_cycle),
+              fmt::format("a power of two up to {}", kMostDepthwiseWords));
+  }
 
   root.Int("input_port_bytes", &c.input_port_bytes, kLeastPort, kMostPort);
   root.Int("weight_port_bytes", &c.weight_port_bytes, kLeastPort, kMostPort);
@@ -214,6 +326,12 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
                                    {"instruction_bytes_per_cycle", c.instruction_bytes_per_cycle}}) {
     if (!IsPowerOfTwo(value))
       root.Fail(key, fmt::format("{} is not a power of two", value), "a power of two up to 128");
+  }
+  if (c.depthwise_words_per_cycle > 1 && c.depthwise_words_per_cycle * c.depthwise_word_bytes() > c.input_port_bytes) {
+    root.Fail("depthwise_words_per_cycle",
+              fmt::format("{} words of {} bytes do not fit an input port of {} bytes", c.depthwise_words_per_cycle,
+                          c.depthwise_word_bytes(), c.input_port_bytes),
+              "as many as the port has room for, or 1");
   }
   root.Bool("shared_bus", &c.shared_bus);
   if (c.shared_bus && c.block_size > 0) {
@@ -244,6 +362,12 @@ std::string PrintConfig(const Config& c) {
   add("weight_rows_per_cycle", c.weight_rows_per_cycle);
   add("input_format", c.input_format.name);
   add("weight_format", c.weight_format.name);
+  if (c.precisions() > 1) {
+    out += "other_precisions:\n";
+    for (const OperandFormats& pair : c.other_precisions) {
+      out += fmt::format("  - {{input: {}, weight: {}}}\n", pair.input.name, pair.weight.name);
+    }
+  }
   add("product", c.product_rounded ? "rounded" : "exact");
   add("psum_format", c.psum_format.name);
   add("accumulation_format", c.accumulation_format.name);
@@ -267,6 +391,8 @@ std::string PrintConfig(const Config& c) {
   add("operand_buffer_words", c.operand_buffer_words);
   add("depthwise_multipliers", c.depthwise_multipliers);
   add("depthwise_buffer_words", c.depthwise_buffer_words);
+  add("user_unit", c.user_unit == nullptr ? "none" : c.user_unit->name);
+  add("depthwise_words_per_cycle", c.depthwise_words_per_cycle);
   add("input_port_bytes", c.input_port_bytes);
   add("weight_port_bytes", c.weight_port_bytes);
   add("operand_port_bytes", c.operand_port_bytes);

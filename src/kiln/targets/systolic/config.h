@@ -22,18 +22,29 @@
 
 namespace kiln::systolic {
 
+struct UserUnitEntry;  // user_unit.h
+
 // Of operand_buffer_words: room is looked at a cycle later and the last word keeps its place until it has been read;
 // the RTL numbers places in a byte.
 inline constexpr int kLeastOperandBuffer = 4, kMostOperandBuffer = 256;
 // Widths of AXI4 data buses, in bytes, and the least memory_latency but for what a port itself takes: a memory that
 // answers two cycles after the address.
 inline constexpr int kLeastPort = 8, kMostPort = 128;
+inline constexpr int kMostDepthwiseWords = 16;  // of depthwise_words_per_cycle
 // Of vector_stages, and a set of stages that holds every one.
 inline constexpr int kMostVectorStages = 12;
 inline constexpr uint32_t kEveryStage = (uint32_t{1} << kMostVectorStages) - 1;
 inline constexpr int kLeastInstructionPort = 16;  // a word of the program
 inline constexpr int kLeastAnswer = 2;
 inline constexpr int kLeastMemoryLatency = kAxiPortLatency + kLeastAnswer;
+
+// A multiply-accumulate of the array chooses among so many pairs of operand formats at most (Config::precisions).
+inline constexpr int kMostPrecisions = 4;
+
+struct OperandFormats {
+  Format input, weight;
+  friend bool operator==(const OperandFormats&, const OperandFormats&) = default;
+};
 
 struct Config {
   std::string name;
@@ -46,6 +57,11 @@ struct Config {
   // Numbers. What a multiply-accumulate computes, to the bit, is said in numerics/mac.h; docs/systolic.md says where.
   Format input_format = *FindFormat("int8");   // codes of activations in the array
   Format weight_format = *FindFormat("int8");  // codes of weights
+  // Further pairs, of which a matrix instruction may choose one in place of the first (Instruction::precision; the
+  // first is precision 0): every element of the array then has a multiply-accumulate for each. They share psum_format
+  // and accumulation_format; codes of all inputs take as many bytes in memory, codes of all weights likewise. The
+  // depthwise unit and block scales take the first pair.
+  std::vector<OperandFormats> other_precisions;
   // `product: exact` (fused multiply-add in psum_format) or `rounded` (the product is rounded to psum_format first).
   bool product_rounded = false;
   // Of the sum that runs down the rows of the array, over one row tile; absent: int32 where both operands are
@@ -85,6 +101,12 @@ struct Config {
   // Depthwise unit: lanes = array_columns channels at once; 0 multipliers a lane: no such unit.
   int depthwise_multipliers = 9;      // a lane; a kernel of t taps takes ceil(t / multipliers) cycles a word
   int depthwise_buffer_words = 1024;  // a bank, of array_columns codes; two banks
+  // Words that one beat of the input port brings into such a bank at most: neighbours in memory, of one pixel or the
+  // next. A power of two; more than one must fit the port.
+  int depthwise_words_per_cycle = 1;
+
+  // A unit of one's own in the depthwise unit's place (user_unit.h); null: none.
+  const UserUnitEntry* user_unit = nullptr;
 
   // Memory ports, one a stream: bytes moved a cycle (the width of an AXI4 data bus, 8 to 128), and cycles from request
   // to first data, what the port itself takes included.
@@ -104,9 +126,21 @@ struct Config {
 
   double clock_mhz = 500;  // only to turn cycles into seconds
 
+  int precisions() const { return 1 + static_cast<int>(other_precisions.size()); }
+  const Format& input_format_of(int precision) const {
+    return precision == 0 ? input_format : other_precisions[static_cast<size_t>(precision - 1)].input;
+  }
+  const Format& weight_format_of(int precision) const {
+    return precision == 0 ? weight_format : other_precisions[static_cast<size_t>(precision - 1)].weight;
+  }
+  // The most bits that a code of an input, or of a weight, has in any precision: those of a word's lane in the buffers.
+  int input_bits() const;
+  int weight_bits() const;
   // Of memory_latency, what the ports themselves take.
   int port_latency() const { return shared_bus ? kSharedPortLatency : kAxiPortLatency; }
   int lanes() const { return array_columns; }
+  // Of a word of the depthwise unit in memory.
+  int64_t depthwise_word_bytes() const { return int64_t{array_columns} * input_format.bytes(); }
   // The stages, of those that there are, that a set holds; 32 bits for at most kMostVectorStages.
   uint32_t present_stages(uint32_t stages) const { return stages & ((uint32_t{1} << vector_stages) - 1); }
   bool narrow_vector() const;        // the vector format is not fp32, whatever its name
@@ -114,12 +148,19 @@ struct Config {
   int64_t macs_per_cycle() const { return int64_t{array_rows} * array_columns; }
 };
 
+// The design point as it is for instructions of one precision: its pair is the first one, and the only one. Those of
+// others than the first have no block scales.
+Config AtPrecision(const Config& config, int precision);
+
+// "int8 x int8, e4m3 x nf4": the pairs of a design point.
+std::string DescribePrecisions(const Config& config);
+
 // What one count of an operand is worth: 2^-fraction_bits for fixed point under an integer psum, which counts codes,
 // else 1.
 float UnitOf(const Format& operand, const Config& config);
 
-// Sets psum_format and accumulation_format to the defaults above for the operand formats and block size that stand in
-// the config.
+// Sets psum_format and accumulation_format to the defaults above (integers where all pairs are) for the operand formats
+// and block size that stand in the config.
 void SetDefaultSums(Config* config);
 
 // What is wrong with the formats of a design point, by key; nullopt when nothing is.
@@ -127,6 +168,11 @@ struct FormatFault {
   std::string key, fault, remedy;
 };
 std::optional<FormatFault> FindFormatFault(const Config& config);
+// What keeps the user unit out of a design point; nullopt where nothing does, or there is none.
+std::optional<FormatFault> FindUserUnitFault(const Config& config);
+
+// Whether the array sums products of signed integers of up to 8 bits in integers that wrap: their order is free.
+bool SumsSignedBytes(const Config& config);
 
 // Reads a design point. Unknown keys, wrong types and sizes out of range are errors that name file and key. Absent keys
 // take the defaults above; `family`, `name`, `array_rows` and `array_columns` must stand there.

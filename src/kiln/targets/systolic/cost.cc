@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <set>
 #include <string>
 
 #include "fmt/format.h"
 #include "kiln/hardware/energy.h"
 #include "kiln/hardware/technology.h"
 #include "kiln/support/integer.h"
+#include "kiln/targets/systolic/area_counts.h"
 
 namespace kiln::systolic {
 namespace {
@@ -29,15 +29,16 @@ struct Sizes {
       : rows(c.array_rows),
         columns(c.array_columns),
         longest(std::max(rows, columns)),
+        longest_inputs(std::max(rows, columns * c.depthwise_words_per_cycle)),
         tiles(c.weight_buffer_words / rows),
         outstanding(c.memory_latency + 4),
         slots(c.command_queue_depth + 8),
-        input_bits(c.input_format.bits),
-        weight_bits(c.weight_format.bits),
+        input_bits(c.input_bits()),
+        weight_bits(c.weight_bits()),
         psum_bits(c.psum_format.bits),
         input_word(rows * input_bits),
         accumulation_word(columns * c.accumulator_bits()) {}
-  int64_t rows, columns, longest, tiles;
+  int64_t rows, columns, longest, longest_inputs, tiles;
   int64_t outstanding, slots;
   int64_t input_bits, weight_bits, psum_bits;
   int64_t input_word, accumulation_word;
@@ -55,7 +56,8 @@ Memories AccumulationMemories(const Config& c) {
   return {c.accumulation_buffer_banks, int64_t{c.accumulation_buffer_words} * Sizes(c).accumulation_word};
 }
 Memories DepthwiseInputMemories(const Config& c) {
-  return {c.depthwise_multipliers, 2 * int64_t{c.depthwise_buffer_words} * c.lanes() * c.input_format.bits};
+  const int64_t words = 2 * CeilDivide(c.depthwise_buffer_words, c.depthwise_words_per_cycle);
+  return {c.depthwise_multipliers * c.depthwise_words_per_cycle, words * c.lanes() * c.input_format.bits};
 }
 Memories DepthwiseWeightMemories(const Config& c) {
   const int64_t steps = CeilDivide(c.weight_buffer_words, std::max(c.depthwise_multipliers, 1));
@@ -64,12 +66,39 @@ Memories DepthwiseWeightMemories(const Config& c) {
 Memories ParameterMemories(const Config& c) {
   return {3, int64_t{c.accumulation_buffer_words} * c.array_columns * kLaneBits};
 }
-Memories RowMemory(const Config& c) { return {1, int64_t{c.vector_row_buffer_words} * c.lanes() * kLaneBits}; }
+Memories RowMemory(const Config& c) {
+  return {1, int64_t{c.vector_row_buffer_words} * c.lanes() * static_cast<int64_t>(NumberBits(c.vector_format))};
+}
 
 ModuleParameters FormatsOf(const Config& c) {
   ModuleParameters p;
   p.Set("INPUT_FORMAT", c.input_format).Set("WEIGHT_FORMAT", c.weight_format).Set("PSUM_FORMAT", c.psum_format);
+  p.Set("PRECISIONS", c.precisions());
+  for (int i = 1; i < c.precisions(); ++i) {
+    p.Set(fmt::format("INPUT_FORMAT_{}", i), c.input_format_of(i));
+    p.Set(fmt::format("WEIGHT_FORMAT_{}", i), c.weight_format_of(i));
+  }
   return p.Set("PRODUCT_ROUNDED", c.product_rounded ? 1 : 0);
+}
+
+// The same with codes as wide as the widest, for what holds or moves those of all precisions.
+ModuleParameters WidestFormatsOf(const Config& c) {
+  ModuleParameters p = FormatsOf(c);
+  for (const OperandFormats& pair : c.other_precisions) {
+    if (pair.input.bits == c.input_bits()) p.Set("INPUT_FORMAT", pair.input);
+    if (pair.weight.bits == c.weight_bits()) p.Set("WEIGHT_FORMAT", pair.weight);
+  }
+  return p;
+}
+
+// An element of several precisions is counted as one of each, registers too: they stand for what chooses among the
+// sums, and more.
+std::vector<ModuleInstances> Elements(const Config& c) {
+  std::vector<ModuleInstances> elements;
+  for (int p = 0; p < c.precisions(); ++p) {
+    elements.push_back({"kiln_processing_element", FormatsOf(AtPrecision(c, p)), c.macs_per_cycle()});
+  }
+  return elements;
 }
 
 ModuleInstances ReadPort(const Config& c, int64_t port_bytes, int64_t word_bytes, int64_t tag_bits) {
@@ -80,22 +109,21 @@ ModuleInstances ReadPort(const Config& c, int64_t port_bytes, int64_t word_bytes
 }
 
 UnitParts Array(const Config& c) {
-  ModuleParameters skew = FormatsOf(c);
+  ModuleParameters skew = WidestFormatsOf(c);
   skew.Set("ARRAY_ROWS", c.array_rows).Set("ARRAY_COLUMNS", c.array_columns);
   skew.Set("WEIGHT_ROWS_PER_CYCLE", c.weight_rows_per_cycle);
   ModuleParameters sequencer = skew;
   sequencer.Set("INPUT_BUFFER_WORDS", c.input_buffer_words);
   sequencer.Set("ACCUMULATION_BUFFER_WORDS", c.accumulation_buffer_words);
-  return {"array",
-          {{"kiln_processing_element", FormatsOf(c), c.macs_per_cycle()},
-           {"kiln_systolic_array", skew},
-           {"kiln_array_sequencer", sequencer}},
-          {}};
+  UnitParts array = {"array", Elements(c), {}};
+  array.modules.push_back({"kiln_systolic_array", skew});
+  array.modules.push_back({"kiln_array_sequencer", sequencer});
+  return array;
 }
 
 UnitParts WeightBuffer(const Config& c) {
   ModuleParameters p;
-  p.Set("ARRAY_ROWS", c.array_rows).Set("ARRAY_COLUMNS", c.array_columns).Set("CODE_BITS", c.weight_format.bits);
+  p.Set("ARRAY_ROWS", c.array_rows).Set("ARRAY_COLUMNS", c.array_columns).Set("CODE_BITS", c.weight_bits());
   p.Set("WEIGHT_ROWS_PER_CYCLE", c.weight_rows_per_cycle).Set("WEIGHT_BUFFER_WORDS", c.weight_buffer_words);
   return {"weight buffer", {{"kiln_weight_buffer", p}, {"kiln_weight_loader", p}}, {WeightMemories(c)}};
 }
@@ -113,8 +141,18 @@ UnitParts ScalesUnit(const Config& c) {
   p.Set("ARRAY_ROWS", c.array_rows).Set("ARRAY_COLUMNS", c.array_columns).Set("SCALE_FORMAT", c.scale_format);
   p.Set("WEIGHT_ROWS_PER_CYCLE", c.weight_rows_per_cycle);
   const int64_t bits = c.scale_format.bits;
+  // Ports of eight bytes that move a scale a beat: of inputs, weights, operands, and results.
+  constexpr int64_t kScalePortBytes = 8, kOperandTag = 9;
+  const int64_t scale_bytes = c.scale_format.bytes();
+  ModuleParameters results;
+  results.Set("DATA_BYTES", kScalePortBytes).Set("MAX_BYTES", scale_bytes).Set("TAG_BITS", 1);
+  results.Set("OUTSTANDING", s.outstanding);
   return {"block scales",
-          {{"kiln_block_scales", p}},
+          {{"kiln_block_scales", p},
+           ReadPort(c, kScalePortBytes, scale_bytes, 3 + Bits(c.input_buffer_words)),
+           ReadPort(c, kScalePortBytes, scale_bytes, 2 + Bits(s.tiles) + Bits(s.columns)),
+           ReadPort(c, kScalePortBytes, scale_bytes, kOperandTag),
+           {"kiln_write_channel", results}},
           {{1, 2 * int64_t{c.input_buffer_words} * (bits + 1)}, {c.array_columns, 2 * s.tiles * bits}}};
 }
 
@@ -129,17 +167,19 @@ UnitParts InputFetch(const Config& c) {
   const Sizes s(c);
   ModuleParameters p;
   p.Set("ARRAY_ROWS", c.array_rows).Set("ARRAY_COLUMNS", c.array_columns).Set("INPUT_BITS", s.input_bits);
+  p.Set("BLOCK_SIZE", c.block_size);
   const int64_t words = std::max(c.input_buffer_words, c.depthwise_buffer_words);
-  const int64_t tag = 3 + Bits(words) + 2 * CountBits(s.longest) + s.input_bits;
+  const int64_t tag = (c.block_size > 0 ? 4 : 3) + Bits(words) + 2 * CountBits(s.longest_inputs) + s.input_bits;
   return {"input fetch",
-          {{"kiln_input_fetch", p}, ReadPort(c, c.input_port_bytes, s.longest * c.input_format.bytes(), tag)},
+          {{"kiln_input_fetch", p}, ReadPort(c, c.input_port_bytes, s.longest_inputs * c.input_format.bytes(), tag)},
           {}};
 }
 UnitParts WeightFetch(const Config& c) {
   const Sizes s(c);
   ModuleParameters p;
   p.Set("ARRAY_ROWS", c.array_rows).Set("ARRAY_COLUMNS", c.array_columns).Set("WEIGHT_BITS", s.weight_bits);
-  const int64_t tag = 4 + Bits(s.tiles) + Bits(s.longest) + CountBits(s.longest);
+  p.Set("BLOCK_SIZE", c.block_size);
+  const int64_t tag = (c.block_size > 0 ? 5 : 4) + Bits(s.tiles) + Bits(s.longest) + CountBits(s.longest);
   return {"weight fetch",
           {{"kiln_weight_fetch", p}, ReadPort(c, c.weight_port_bytes, s.longest * c.weight_format.bytes(), tag)},
           {}};
@@ -150,91 +190,80 @@ UnitParts ParameterFetch(const Config& c) {
   return {"channel parameters", {{"kiln_parameter_fetch", p}}, {ParameterMemories(c)}};
 }
 
-// The stages of one kind, by what they have.
-void AddStages(const Config& c, const ModuleParameters& kind, std::vector<ModuleInstances>* modules) {
+// The stages of lanes or of one lane, whose lanes are told apart by what they have.
+void AddStages(const Config& c, int64_t lanes, std::vector<ModuleInstances>* modules) {
+  ModuleParameters stage;
+  stage.Set("LANES", lanes).Set("LATENCY", c.vector_stage_latency).Set("SLOTS", Sizes(c).slots);
+  stage.Set("ROWS", c.vector_rows_in_flight).Set("VECTOR_FORMAT", c.vector_format);
+  modules->push_back({"kiln_vector_stage", stage, c.vector_stages});
+  modules->push_back({"kiln_vector_registers", stage, c.vector_stages});
   const uint32_t all = c.present_stages(kEveryStage);
   for (const bool functions : {true, false}) {
     for (const bool divider : {true, false}) {
       const uint32_t stages = all & (functions ? c.vector_function_stages : ~c.vector_function_stages) &
                               (divider ? c.vector_divide_stages : ~c.vector_divide_stages);
       if (stages == 0) continue;
-      ModuleParameters p = kind;
-      p.Set("HAS_FUNCTIONS", functions ? 1 : 0).Set("HAS_DIVIDER", divider ? 1 : 0);
-      modules->push_back({"kiln_vector_stage", p, std::popcount(stages)});
+      ModuleParameters lane = stage;
+      lane.Set("HAS_FUNCTIONS", functions ? 1 : 0).Set("HAS_DIVIDER", divider ? 1 : 0);
+      modules->push_back({"kiln_vector_lane", lane, lanes * std::popcount(stages)});
+      if (functions) modules->push_back({"kiln_spline", lane, lanes * std::popcount(stages)});
     }
   }
 }
 
+// Lanes, their source, and what rows are reduced to.
+std::vector<ModuleInstances> LaneModules(const Config& c) {
+  ModuleParameters p;
+  p.Set("LANES", c.lanes()).Set("LATENCY", c.vector_stage_latency).Set("VECTOR_FORMAT", c.vector_format);
+  p.Set("ROWS", c.vector_rows_in_flight).Set("SCALAR_STAGES", c.vector_stages);
+  p.Set("ACCUMULATION_FORMAT", c.accumulation_format);
+  std::vector<ModuleInstances> modules = {
+      {"kiln_vector_source", p}, {"kiln_vector_registers", p}, {"kiln_reduction", p}};
+  for (int64_t nodes = std::bit_ceil(static_cast<uint64_t>(c.lanes())) / 2; nodes > 0; nodes /= 2) {
+    modules.push_back({"kiln_vector_registers", ModuleParameters(p).Set("LANES", nodes)});  // a level of the tree
+  }
+  AddStages(c, c.lanes(), &modules);
+  AddStages(c, 1, &modules);
+  return modules;
+}
+
 UnitParts Vector(const Config& c) {
   const Sizes s(c);
-  ModuleParameters stage;
-  stage.Set("LANES", c.lanes()).Set("LATENCY", c.vector_stage_latency).Set("SLOTS", s.slots);
-  stage.Set("ROWS", c.vector_rows_in_flight);
-  ModuleParameters scalar = stage;  // of what a row has been reduced to
-  scalar.Set("LANES", 1);
-  ModuleParameters rest = FormatsOf(c);
-  rest.Set("ARRAY_COLUMNS", c.array_columns).Set("VECTOR_STAGES", c.vector_stages).Set("SLOTS", s.slots);
-  rest.Set("VECTOR_STAGE_LATENCY", c.vector_stage_latency).Set("OPERAND_BUFFER_WORDS", c.operand_buffer_words);
-  rest.Set("VECTOR_ROWS_IN_FLIGHT", c.vector_rows_in_flight).Set("ACCUMULATION_FORMAT", c.accumulation_format);
+  ModuleParameters p = FormatsOf(c);
+  p.Set("ARRAY_COLUMNS", c.array_columns).Set("LANES", c.lanes()).Set("VECTOR_STAGES", c.vector_stages);
+  p.Set("SLOTS", s.slots).Set("VECTOR_STAGE_LATENCY", c.vector_stage_latency).Set("LATENCY", c.vector_stage_latency);
+  p.Set("WORDS", c.operand_buffer_words).Set("VECTOR_FORMAT", c.vector_format).Set("BLOCK_SIZE", c.block_size);
+  p.Set("BLOCKS", c.block_size > 0 ? 1 : 0).Set("SCALE_FORMAT", c.scale_format);
+  p.Set("ELEMENT_FORMAT", c.input_format).Set("OUTPUT_PORT_BYTES", c.output_port_bytes);
   constexpr int64_t kOperandTag = 24;  // with the bit that tells channel parameters from operands
   const int64_t word_bytes = s.columns * kLaneBits / 8;
   ModuleParameters output;
   output.Set("DATA_BYTES", c.output_port_bytes).Set("MAX_BYTES", word_bytes).Set("TAG_BITS", 1);
   output.Set("OUTSTANDING", s.outstanding);
-  std::vector<ModuleInstances> modules = {{"kiln_vector_unit", rest},
-                                          ReadPort(c, c.operand_port_bytes, word_bytes, kOperandTag),
-                                          {"kiln_write_channel", output}};
-  for (const ModuleParameters& kind : {stage, scalar}) AddStages(c, kind, &modules);
+  std::vector<ModuleInstances> modules = {
+      {"kiln_vector_unit", p},          {"kiln_vector_issue", p},
+      {"kiln_operand_buffer", p},       {"kiln_operand_decoder", p, c.lanes()},
+      {"kiln_quantiser", p, c.lanes()}, ReadPort(c, c.operand_port_bytes, word_bytes, kOperandTag),
+      {"kiln_write_channel", output}};
+  if (c.block_size > 0) modules.push_back({"kiln_vector_blocks", p});
+  for (ModuleInstances& module : LaneModules(c)) modules.push_back(std::move(module));
   return {"vector unit", modules, {RowMemory(c)}};
 }
 
 UnitParts Head(const Config& c) {
   ModuleParameters p;
   p.Set("INSTRUCTION_BYTES_PER_CYCLE", c.instruction_bytes_per_cycle).Set("COMMAND_QUEUE_DEPTH", c.command_queue_depth);
-  p.Set("PREFETCH_WORDS", c.memory_latency + 16);
+  p.Set("PREFETCH_WORDS", c.memory_latency + 16).Set("BLOCK_SIZE", c.block_size);
   return {"command processor", {{"kiln_command_processor", p}}, {}};
-}
-
-// Of points that the model has not seen, where there are any.
-const FitError& ErrorOf(const FittedModel& fitted) { return fitted.check.points > 0 ? fitted.check : fitted.fit; }
-
-void AddAreas(const Config& config, Cost* cost) {
-  const double scale = hardware::AreaScale(kAreaNode, cost->node_nm);
-  double logic = 0, area = 0, error = 0;
-  std::set<std::string> missing;
-  for (const UnitParts& parts : UnitsOf(config)) {
-    UnitArea unit{.unit = parts.unit};
-    for (const ModuleInstances& module : parts.modules) {
-      const ModuleModel* model = FindModuleModel(module.module, module.parameters);
-      const FittedModel* fitted = model == nullptr ? nullptr : FindFit(*model);
-      if (fitted == nullptr) {
-        missing.emplace(model == nullptr ? module.module : model->name);
-        continue;
-      }
-      const double modules = ModuleArea(module.module, module.parameters) * static_cast<double>(module.count);
-      const FitError& fit = ErrorOf(*fitted);
-      unit.logic += modules * scale;
-      logic += modules;
-      error += fit.mean * modules;
-      cost->area_error_worst = std::max(cost->area_error_worst, fit.worst);
-    }
-    for (const Memories& memories : parts.memories) {
-      unit.memory += hardware::MemoryArea(memories.bits, cost->node_nm) * static_cast<double>(memories.count);
-      unit.memory_bits += memories.count * memories.bits;
-    }
-    area += unit.total();
-    cost->units.push_back(std::move(unit));
-  }
-  cost->area_square_micrometres = area;
-  cost->gate_equivalents = logic / kGateArea;
-  cost->area_error = error / logic;
-  cost->missing.assign(missing.begin(), missing.end());
 }
 
 // Energies of single events at the node.
 struct EventEnergies {
   EventEnergies(const Config& c, int node_nm) : scale(hardware::EnergyScale(hardware::kEnergyNode, node_nm)) {
-    multiply_accumulate = scale * (MultiplyEnergy(c.input_format, c.weight_format) + AddEnergy(SumFormat(c)));
+    for (int p = 0; p < c.precisions(); ++p) {
+      multiply_accumulates.push_back(
+          scale * (MultiplyEnergy(c.input_format_of(p), c.weight_format_of(p)) + AddEnergy(SumFormat(c))));
+    }
     accumulate = scale * AddEnergy(c.quire ? SumFormat(c) : c.accumulation_format);
     if (c.block_size > 0) accumulate += 2 * scale * MultiplyEnergy(*FindFormat("fp32"), c.scale_format);
     register_bit = scale * RegisterEnergyPerBit();
@@ -274,14 +303,16 @@ struct EventEnergies {
   }
 
   double scale;
-  double multiply_accumulate, accumulate, register_bit;
+  std::vector<double> multiply_accumulates;  // by precision
+  double accumulate, register_bit;
 };
 
 constexpr const char* kOperationNames[kLaneOperations] = {"addition", "multiplication", "multiply-add", "function",
                                                           "division", "comparison",     "move"};
 
-std::string MultiplyAccumulateName(const Config& c) {
-  return fmt::format("multiply-accumulate {} x {} + {}", c.input_format.name, c.weight_format.name,
+std::string MultiplyAccumulateName(const Config& c, int precision) {
+  return fmt::format("multiply-accumulate {} x {} + {}", c.input_format_of(precision).name,
+                     c.weight_format_of(precision).name,
                      c.quire ? fmt::format("quire of {} bits", c.accumulator_bits()) : c.psum_format.name);
 }
 
@@ -298,7 +329,9 @@ void AddEvents(const Config& c, Cost* cost) {
   const auto add = [cost](std::string event, double picojoules) {
     cost->events.push_back({std::move(event), picojoules});
   };
-  add(MultiplyAccumulateName(c), energies.multiply_accumulate);
+  for (int p = 0; p < c.precisions(); ++p) {
+    add(MultiplyAccumulateName(c, p), energies.multiply_accumulates[static_cast<size_t>(p)]);
+  }
   add(fmt::format("accumulation {}", c.quire ? "of a quire" : c.accumulation_format.name), energies.accumulate);
   add("register bit", energies.register_bit);
   add("input buffer bit", energies.MemoryBit(InputMemory(c)));
@@ -311,14 +344,6 @@ void AddEvents(const Config& c, Cost* cost) {
         energies.Operation(operation, c.vector_format));
   }
   add("outer memory byte", hardware::kOuterMemoryEnergyPerByte);
-}
-
-Status CheckNode(int node_nm) {
-  if (hardware::IsTechnologyNode(node_nm)) return OkStatus();
-  std::string nodes;
-  for (const int node : hardware::TechnologyNodes()) nodes += (nodes.empty() ? "" : ", ") + std::to_string(node);
-  return ErrorAt("", fmt::format("node of {} nm", node_nm),
-                 "is not in the tables that areas and energies are scaled by", nodes);
 }
 
 }  // namespace
@@ -336,21 +361,19 @@ StatusOr<Cost> CostOf(const Config& config, int node_nm) {
   Cost cost;
   cost.node_nm = node_nm;
   cost.multipliers = config.macs_per_cycle() + int64_t{config.lanes()} * config.depthwise_multipliers;
-  cost.on_chip_memory_bits = 0;
-  for (const UnitParts& unit : UnitsOf(config)) {
-    for (const Memories& memories : unit.memories) cost.on_chip_memory_bits += memories.count * memories.bits;
-  }
+  cost.on_chip_memory_bits = MemoryBitsOf(UnitsOf(config));
   AddEvents(config, &cost);
   if (config.quire) {
     cost.notes.emplace_back("no area: quires have not been synthesised");
     cost.source = fmt::format("{}; {}", hardware::kEnergySource, hardware::kScalingSource);
     return cost;
   }
-  AddAreas(config, &cost);
-  if (config.narrow_vector()) cost.notes.emplace_back("the vector unit's area is that of fp32");
-  if (config.block_size > 0) cost.notes.emplace_back("without what fetches and writes block scales");
-  cost.source = fmt::format("{}; memories after OpenRAM's sky130 macros; {}; {}", kAreaSource, hardware::kEnergySource,
-                            hardware::kScalingSource);
+  AddAreas(UnitsOf(config), FamilyAreaModels(), &cost);
+  if (config.depthwise_words_per_cycle > 1) {
+    cost.notes.emplace_back("without what spreads a beat's words over the depthwise unit's memories");
+  }
+  cost.source = fmt::format("{}; memories after OpenRAM's sky130 macros; {}; {}", hardware::kAreaSource,
+                            hardware::kEnergySource, hardware::kScalingSource);
   return cost;
 }
 
@@ -366,15 +389,22 @@ StatusOr<Energy> EnergyOf(const Events& events, const Config& c, int node_nm) {
   const auto memory = [&](const char* unit, const char* event, const MemoryBits& bits, const Memories& memories) {
     add(unit, event, bits.read + bits.written, e.MemoryBit(memories));
   };
-  add("array", "multiply-accumulates", events.multiply_accumulates, e.multiply_accumulate);
+  for (size_t p = 0; p < e.multiply_accumulates.size(); ++p) {
+    std::string event = "multiply-accumulates";
+    if (c.precisions() > 1) {
+      const auto precision = static_cast<int>(p);
+      event += fmt::format(" {} x {}", c.input_format_of(precision).name, c.weight_format_of(precision).name);
+    }
+    add("array", std::move(event), events.precision_accumulates[p], e.multiply_accumulates[p]);
+  }
   add("array", "register bits",
-      events.array_cycles * ArrayRegisterBits(c) + events.weights_loaded * kCodeRegisters * c.weight_format.bits,
+      events.array_cycles * ArrayRegisterBits(c) + events.weights_loaded * kCodeRegisters * c.weight_bits(),
       e.register_bit);
   memory("input buffer", "bits read and written", events.input_buffer, InputMemory(c));
   memory("weight buffer", "bits read and written", events.weight_buffer, WeightMemories(c));
   add("accumulators", "accumulations", events.accumulations, e.accumulate);
   memory("accumulators", "bits read and written", events.accumulators, AccumulationMemories(c));
-  add("depthwise unit", "multiply-accumulates", events.depthwise_multiply_accumulates, e.multiply_accumulate);
+  add("depthwise unit", "multiply-accumulates", events.depthwise_multiply_accumulates, e.multiply_accumulates[0]);
   if (c.depthwise_multipliers > 0) {
     memory("depthwise unit", "input bits read and written", events.depthwise_inputs, DepthwiseInputMemories(c));
     memory("depthwise unit", "weight bits read and written", events.depthwise_weights, DepthwiseWeightMemories(c));

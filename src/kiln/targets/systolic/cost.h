@@ -8,29 +8,17 @@
 
 #include "kiln/support/status.h"
 #include "kiln/targets/interface/cost.h"
+#include "kiln/targets/interface/unit_areas.h"
 #include "kiln/targets/systolic/area_model.h"
 #include "kiln/targets/systolic/config.h"
 #include "kiln/targets/systolic/events.h"
 
 namespace kiln::systolic {
 
-// Modules of rtl/ that a unit consists of, as kiln_systolic instantiates them.
-struct ModuleInstances {
-  const char* module;
-  ModuleParameters parameters;
-  int64_t count = 1;
-};
-// Memories of one size: a read port and a write port each. Read ports of a memory that are more than one are copies of
-// it.
-struct Memories {
-  int64_t count = 1;
-  int64_t bits = 0;  // of one
-};
-struct UnitParts {
-  const char* unit;
-  std::vector<ModuleInstances> modules;
-  std::vector<Memories> memories;
-};
+using Memories = MemoryInstances;
+using hardware::ModuleParameters;
+
+// The machine as kiln_systolic instantiates it.
 std::vector<UnitParts> UnitsOf(const Config& config);
 
 // Areas are absent where the array computes in quires, which no synthesised module does. Error: no such node.

@@ -91,7 +91,6 @@ class Machine {
           std::span<uint8_t> memory)
       : config_(config),
         numbers_(config),
-        array_numbers_(config),
         prepared_(prepared),
         memory_(memory),
         recorder_(simulator_, instructions),
@@ -118,6 +117,7 @@ class Machine {
     for (int u = 0; u < kUnits; ++u) {
       commands_.push_back(std::make_unique<CommandQueue>(simulator_, config.command_queue_depth));
     }
+    for (int p = 0; p < config.precisions(); ++p) array_numbers_.emplace_back(AtPrecision(config, p));
     first_visit_.reserve(prepared.size());
     int64_t visits = 0;
     for (const Prepared& p : prepared) {
@@ -149,6 +149,7 @@ class Machine {
   }
 
  private:
+  const ArrayNumbers& NumbersOf(const Instruction& in) const { return array_numbers_[in.precision]; }
   static bool UsesUnit(const Instruction& instruction, Unit unit) {
     switch (unit) {
       case kInputFetch:
@@ -291,14 +292,17 @@ class Machine {
     *time = {next_turn - start, std::max(next_turn, written + config_.memory_latency) - start + depth};
   }
 
+  // How many instructions are finished when the one that instruction `i` waits for is.
+  static int64_t AwaitedBy(const Instruction& in, size_t i) { return static_cast<int64_t>(i) + 1 - in.wait_distance; }
+
   Process InputFetch() {
     for (size_t n = CommandsFor(kInputFetch); n > 0; --n) {
       const size_t i = co_await commands_[kInputFetch]->queue.Pop();
       const Prepared& p = prepared_[i];
       const Instruction& in = *p.instruction;
-      if (in.after_previous) {
+      if (in.wait_distance > 0) {
         const int64_t since = simulator_.now();
-        co_await finished_.AtLeast(static_cast<int64_t>(i));
+        co_await finished_.AtLeast(AwaitedBy(in, i));
         recorder_.Stall(kInputFetch, kEarlierInstruction, since);
       }
       const bool depthwise = in.opcode == Opcode::kDepthwise;
@@ -308,13 +312,14 @@ class Machine {
         if (!visit.fetch_inputs) continue;
         for (int32_t fill = 0; fill < p.geometry.fills; ++fill) {
           const int32_t first = depthwise ? visit.first_column : fill * in.tiling.groups_per_bank;
-          const int32_t end = depthwise ? first + 1 : std::min(p.geometry.groups, first + in.tiling.groups_per_bank);
+          const int32_t all = depthwise ? p.geometry.column_tiles : p.geometry.groups;
+          const int32_t end = std::min(all, first + in.tiling.groups_per_bank);
           const int64_t k = buffer.next_fill++;
           const int64_t since = simulator_.now();
           co_await buffer.released.AtLeast(k - 1);
           recorder_.Stall(kInputFetch, kInputBankFull, since);
           const int64_t before = memory_.bytes_read;
-          FillInputs(in, config_, array_numbers_, p.geometry, visit, first, end, memory_, buffer.bank(k));
+          FillInputs(in, config_, NumbersOf(in), p.geometry, visit, first, end, memory_, buffer.bank(k));
           recorder_.unit(kInputFetch).bytes_read += memory_.bytes_read - before;
           const bool last = &visit == last_fetch && fill + 1 == p.geometry.fills;
           CommandQueue* through = last ? commands_[kInputFetch].get() : nullptr;
@@ -324,10 +329,11 @@ class Machine {
             co_await Ask(kInputReader, requests, through);
             recorder_.Busy(kInputFetch, i, begin, simulator_.now());
           } else {
+            const int32_t last_group = depthwise ? first : end - 1;  // a depthwise fill counts as one group
             int64_t cycles = 0;
-            for (int32_t g = first; g < end; ++g) cycles += GroupFetchCycles(in, config_, p.geometry, visit, g);
+            for (int32_t g = first; g <= last_group; ++g) cycles += GroupFetchCycles(in, config_, p.geometry, visit, g);
             recorder_.Busy(kInputFetch, i, cycles);
-            co_await Fetch(cycles, last ? LastGroupBeats(in, config_, p.geometry, visit, end - 1) : 1, through);
+            co_await Fetch(cycles, last ? LastGroupBeats(in, config_, p.geometry, visit, last_group) : 1, through);
           }
           co_await buffer.filled.Push(k, config_.memory_latency);
         }
@@ -364,9 +370,9 @@ class Machine {
       const Prepared& p = prepared_[i];
       const Instruction& in = *p.instruction;
       const bool depthwise = in.opcode == Opcode::kDepthwise;
-      if (in.after_previous && !depthwise && in.convolution.weight_layout == WeightLayout::kStrided) {
+      if (in.wait_distance > 0 && !depthwise && in.convolution.weight_layout == WeightLayout::kStrided) {
         const int64_t since = simulator_.now();
-        co_await finished_.AtLeast(static_cast<int64_t>(i));
+        co_await finished_.AtLeast(AwaitedBy(in, i));
         recorder_.Stall(kWeightFetch, kEarlierInstruction, since);
       }
       const Visit* last_fetch = LastWith(p.visits, &Visit::fetch_weights);
@@ -385,14 +391,14 @@ class Machine {
           WeightBank& bank = buffer.bank(k);
           std::vector<std::pair<int32_t, int32_t>> fetched;  // row and column tiles
           if (depthwise) {
-            FetchDepthwiseWeights(in, config_, array_numbers_, visit, memory_, bank);
+            FetchDepthwiseWeights(in, config_, NumbersOf(in), visit, memory_, bank);
             fetched.emplace_back(0, visit.first_column);
           } else {
             bank = {};
             for (int64_t t = first; t < end; ++t) {
               const auto [row_tile, column] = TileOfBlock(p.geometry, visit, t);
               fetched.emplace_back(row_tile, visit.first_column + column);
-              FetchWeightTile(in, config_, array_numbers_, p.geometry, visit, row_tile, visit.first_column + column,
+              FetchWeightTile(in, config_, NumbersOf(in), p.geometry, visit, row_tile, visit.first_column + column,
                               memory_, bank);
             }
           }
@@ -443,7 +449,7 @@ class Machine {
           co_await passes_started_.AtLeast(loads);
           recorder_.Stall(kWeightLoad, kShadowRegistersFull, since);
           ++loads;
-          LoadWeights(config_, array_numbers_, weights_.bank(fill), in_fill, shadow_weights_);
+          LoadWeights(config_, NumbersOf(*p.instruction), weights_.bank(fill), in_fill, shadow_weights_);
           const int64_t cycles = WeightLoadCycles(config_);
           recorder_.Busy(kWeightLoad, i, cycles);
           co_await simulator_.Delay(cycles);
@@ -489,7 +495,7 @@ class Machine {
                 std::swap(array_weights_, shadow_weights_);
                 passes_started_.Add();
                 const PassOf pass{g, g - first_group, r, c, g == 0 && r == 0};
-                ArrayPass(in, config_, array_numbers_, p.geometry, visit, array_weights_, inputs_.bank(fill), pass,
+                ArrayPass(in, config_, NumbersOf(in), p.geometry, visit, array_weights_, inputs_.bank(fill), pass,
                           AccumulationOf(block));
                 recorder_.Busy(kArray, i, visit.pixels());
                 co_await simulator_.Delay(visit.pixels());
@@ -505,6 +511,7 @@ class Machine {
   }
 
   Process Depthwise() {
+    int64_t fill = -1;
     for (size_t n = CommandsFor(kDepthwiseUnit); n > 0; --n) {
       const size_t i = co_await commands_[kDepthwiseUnit]->queue.Pop();
       const Prepared& p = prepared_[i];
@@ -513,7 +520,7 @@ class Machine {
         const Visit& visit = p.visits[v];
         const int64_t block = first_visit_[i] + static_cast<int64_t>(v);
         int64_t since = simulator_.now();
-        const int64_t fill = co_await depthwise_inputs_.filled.Pop();
+        if (visit.fetch_inputs) fill = co_await depthwise_inputs_.filled.Pop();
         recorder_.Stall(kDepthwiseUnit, kInputBankEmpty, since);
         since = simulator_.now();
         const int64_t weights = co_await depthwise_weights_.filled.Pop();
@@ -521,12 +528,12 @@ class Machine {
         since = simulator_.now();
         co_await accumulation_released_.AtLeast(block - config_.accumulation_buffer_banks + 1);
         recorder_.Stall(kDepthwiseUnit, kAccumulationBankFull, since);
-        DepthwiseStep(in, config_, array_numbers_, p.geometry, visit, depthwise_weights_.bank(weights),
+        DepthwiseStep(in, config_, NumbersOf(in), p.geometry, visit, depthwise_weights_.bank(weights),
                       depthwise_inputs_.bank(fill), AccumulationOf(block));
         const int64_t cycles = DepthwiseCycles(in, config_, visit);
         recorder_.Busy(kDepthwiseUnit, i, cycles);
         co_await simulator_.Delay(cycles);
-        depthwise_inputs_.released.Add();
+        if (visit.last_of_inputs) depthwise_inputs_.released.Add();
         depthwise_weights_.released.Add();
         co_await depthwise_done_.Push(block, SettleCycles(in, config_));
       }
@@ -580,9 +587,9 @@ class Machine {
       UnitTrace& unit = recorder_.unit(kVectorUnit);
       VectorTime time;  // of what the instruction does last
       if (in.opcode == Opcode::kVector) {
-        if (in.after_previous) {
+        if (in.wait_distance > 0) {
           const int64_t since = simulator_.now();
-          co_await finished_.AtLeast(static_cast<int64_t>(i));
+          co_await finished_.AtLeast(AwaitedBy(in, i));
           recorder_.Stall(kVectorUnit, kEarlierInstruction, since);
         }
         co_await simulator_.WaitUntil(WordsInOrder(in.vector));
@@ -659,7 +666,7 @@ class Machine {
 
   const Config& config_;
   const Numbers numbers_;
-  const ArrayNumbers array_numbers_;
+  std::vector<ArrayNumbers> array_numbers_;  // one a precision
   const std::vector<Prepared>& prepared_;
   OuterMemory memory_;
   Simulator simulator_;
@@ -709,17 +716,21 @@ StatusOr<Trace> RunInstructions(const Config& config, std::span<const Instructio
 }
 
 StatusOr<RunResult> RunCycle(const SystolicProgram& program, const Batch& batch, const RunOptions& options) {
+  Config config = program.config();
+  if (options.rtl.steady_memory() && options.rtl.memory_latency > 0) {
+    config.memory_latency = static_cast<int>(options.rtl.memory_latency) + config.port_latency();
+  }
   const std::span<const Instruction> all(program.instructions());
-  for (const Instruction& instruction : all) KILN_RETURN_IF_ERROR(CheckInstruction(instruction, program.config()));
+  for (const Instruction& instruction : all) KILN_RETURN_IF_ERROR(CheckInstruction(instruction, config));
   // What a step's instructions fall into is the same for every image.
   std::vector<std::vector<Prepared>> prepared;
   for (const Step& step : program.steps()) {
     if (step.kind == Step::Kind::kHost) continue;
-    prepared.push_back(Prepare(program.config(), InstructionsOf(program, step)));
+    prepared.push_back(Prepare(config, InstructionsOf(program, step)));
   }
   return RunSteps(program, batch, options,
                   [&](int64_t, size_t number, std::span<const Instruction> instructions, std::span<uint8_t> memory) {
-                    return RunPrepared(program.config(), instructions, prepared[number], memory);
+                    return RunPrepared(config, instructions, prepared[number], memory);
                   });
 }
 

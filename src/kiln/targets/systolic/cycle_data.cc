@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kiln/targets/systolic/arithmetic.h"
+#include "kiln/targets/systolic/user_unit.h"
 
 namespace kiln::systolic {
 namespace {
@@ -434,19 +435,30 @@ void DepthwiseStep(const Instruction& instruction, const Config& config, const A
   exact.Resize(numbers.products, numbers.quire ? lanes : 0);
   if (holds_quires) accumulators.quires.Clear(0, size);
   const int32_t places_x = geometry.x.Places(visit.width);
+  const int64_t region_words = GroupWords(instruction, geometry, visit.height, visit.width);
+  const int64_t tile_of_fill = visit.first_column % instruction.tiling.groups_per_bank;
+  const size_t region = static_cast<size_t>(tile_of_fill * region_words) * lanes;
   std::vector<int32_t> whole(lanes);
   std::vector<float> psums(lanes);
   size_t at = 0;
+  const UserUnit* user = instruction.user_unit ? config.user_unit->unit : nullptr;
+  std::vector<int8_t> input_codes(lanes), weight_codes(lanes);
   for (int32_t y = 0; y < visit.height; ++y) {
     for (int32_t x = 0; x < visit.width; ++x, at += stride) {
-      std::fill(whole.begin(), whole.end(), 0);
+      std::fill(whole.begin(), whole.end(), user != nullptr ? user->Begin() : 0);
       std::fill(psums.begin(), psums.end(), 0.0f);
       if (numbers.quire) exact.Clear(0, lanes);
       for (int32_t tap = 0; tap < conv.taps(); ++tap) {
-        const size_t place = static_cast<size_t>(geometry.y.Place(y, tap / conv.kernel_x) * places_x +
-                                                 geometry.x.Place(x, tap % conv.kernel_x)) *
-                             lanes;
+        const size_t place = region + static_cast<size_t>(geometry.y.Place(y, tap / conv.kernel_x) * places_x +
+                                                          geometry.x.Place(x, tap % conv.kernel_x)) *
+                                          lanes;
         const size_t weight = static_cast<size_t>(tap) * lanes;
+        if (user != nullptr) {
+          std::copy_n(bank.words.begin() + static_cast<std::ptrdiff_t>(place), lanes, input_codes.begin());
+          std::copy_n(weights.words.begin() + static_cast<std::ptrdiff_t>(weight), lanes, weight_codes.begin());
+          user->Fold(input_codes.data(), weight_codes.data(), whole);
+          continue;
+        }
         for (size_t c = 0; c < lanes; ++c) {
           if (numbers.quire) {
             ExactSums& sums = holds_quires ? accumulators.quires : exact;

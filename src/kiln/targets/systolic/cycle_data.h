@@ -83,7 +83,7 @@ struct ParameterBank {
   std::vector<float> scale, bias;
 };
 
-// Fetches the row groups [first_group, end_group) of a visit (depthwise: the region of column tile first_group).
+// Fetches the row groups [first_group, end_group) of a visit (depthwise: the regions of these column tiles).
 void FillInputs(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
                 const Geometry& geometry, const Visit& visit, int32_t first_group, int32_t end_group,
                 OuterMemory& memory, InputBank& bank);

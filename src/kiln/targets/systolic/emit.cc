@@ -9,6 +9,7 @@
 #include "kiln/numerics/nonlinear.h"
 #include "kiln/support/check.h"
 #include "kiln/support/integer.h"
+#include "kiln/targets/systolic/user_unit.h"
 
 namespace kiln::systolic {
 namespace {
@@ -80,12 +81,20 @@ std::vector<Parameter> ParametersOf(const Config& c) {
   // The quire runs on through the accumulations, but where block scales part the row tiles.
   const std::string quire = c.quire ? hardware::QuireDescriptor(c.input_format, c.weight_format) : "";
   const bool accumulates_quires = c.quire && c.block_size == 0;
+  std::vector<Format> inputs, weights;  // of the other precisions
+  for (const OperandFormats& pair : c.other_precisions) {
+    inputs.push_back(pair.input);
+    weights.push_back(pair.weight);
+  }
   return {
       {"ARRAY_ROWS", number(c.array_rows)},
       {"ARRAY_COLUMNS", number(c.array_columns)},
       {"WEIGHT_ROWS_PER_CYCLE", number(c.weight_rows_per_cycle)},
       {"INPUT_FORMAT", format(c.input_format)},
       {"WEIGHT_FORMAT", format(c.weight_format)},
+      {"PRECISIONS", number(c.precisions())},
+      {"OTHER_INPUT_FORMATS", hardware::FormatsDescriptor(inputs)},
+      {"OTHER_WEIGHT_FORMATS", hardware::FormatsDescriptor(weights)},
       {"PRODUCT_ROUNDED", c.product_rounded ? "1'b1" : "1'b0"},
       {"PSUM_FORMAT", c.quire ? quire : format(c.psum_format)},
       {"ACCUMULATION_FORMAT", accumulates_quires ? quire : format(c.accumulation_format)},
@@ -106,6 +115,8 @@ std::vector<Parameter> ParametersOf(const Config& c) {
       {"OPERAND_BUFFER_WORDS", number(c.operand_buffer_words)},
       {"DEPTHWISE_MULTIPLIERS", number(c.depthwise_multipliers)},
       {"DEPTHWISE_BUFFER_WORDS", number(c.depthwise_buffer_words)},
+      {"USER_UNIT", number(c.user_unit == nullptr ? 0 : c.user_unit->number)},
+      {"DEPTHWISE_WORDS_PER_CYCLE", number(c.depthwise_words_per_cycle)},
       {"INPUT_PORT_BYTES", number(c.input_port_bytes)},
       {"WEIGHT_PORT_BYTES", number(c.weight_port_bytes)},
       {"OPERAND_PORT_BYTES", number(c.operand_port_bytes)},

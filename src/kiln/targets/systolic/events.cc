@@ -97,10 +97,11 @@ class Counter {
     for (int32_t c = 0; c < visit.columns; ++c) valid_columns += ValidColumns(in, config_, visit.first_column + c);
     events_.array_cycles += passes * pixels;
     events_.multiply_accumulates += pixels * valid_rows * valid_columns;
+    events_.precision_accumulates[in.precision] += pixels * valid_rows * valid_columns;
     events_.weights_loaded += passes * rows * columns;
     events_.accumulations += passes * pixels * columns;
-    events_.input_buffer.read += passes * pixels * rows * config_.input_format.bits;
-    events_.weight_buffer.read += passes * rows * columns * config_.weight_format.bits;
+    events_.input_buffer.read += passes * pixels * rows * config_.input_bits();
+    events_.weight_buffer.read += passes * rows * columns * config_.weight_bits();
     // The first row tile overwrites.
     const int64_t word = columns * config_.accumulator_bits();
     events_.accumulators.written += passes * pixels * word;
@@ -112,7 +113,7 @@ class Counter {
   void FetchInputs(const Instruction& in, const Geometry& geometry, const Visit& visit) {
     const Convolution& conv = in.convolution;
     const int64_t words = geometry.groups * GroupWords(in, geometry, visit.height, visit.width);
-    events_.input_buffer.written += words * config_.array_rows * config_.input_format.bits;
+    events_.input_buffer.written += words * config_.array_rows * config_.input_bits();
     const int64_t pixel_bytes = int64_t{conv.channels} * config_.input_format.bytes();
     if (in.tiling.packing == Packing::kChannels) {
       const int64_t inside = InsidePlaces(geometry.y, visit.y, visit.height, conv.height) *
@@ -138,7 +139,7 @@ class Counter {
     const Convolution& conv = in.convolution;
     const int64_t codes = tiles * config_.array_rows * config_.array_columns;
     const bool tiled = conv.weight_layout == WeightLayout::kTiled;
-    events_.weight_buffer.written += codes * config_.weight_format.bits;
+    events_.weight_buffer.written += codes * config_.weight_bits();
     events_.weight_bytes += (tiled ? codes : valid_rows * valid_columns) * config_.weight_format.bytes();
     if (!conv.weight_scales.present) return;
     const int64_t row_tiles =

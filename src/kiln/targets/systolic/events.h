@@ -25,7 +25,8 @@ struct Events {
   // Array: cycles with a pixel (the unit's busy cycles), and multiply-accumulates of rows and columns that count, taps
   // in the padding included.
   int64_t array_cycles = 0;
-  int64_t multiply_accumulates = 0;
+  int64_t multiply_accumulates = 0;                              // of all precisions
+  std::array<int64_t, kMostPrecisions> precision_accumulates{};  // of them, by precision
   int64_t weights_loaded = 0;  // codes into shadow registers, and from there into the array
   int64_t accumulations = 0;   // of a column's psum
   // Depthwise unit: multiply-accumulates of channels that count.

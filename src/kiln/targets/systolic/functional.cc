@@ -13,6 +13,7 @@
 #include "kiln/support/parallel.h"
 #include "kiln/targets/systolic/host.h"
 #include "kiln/targets/systolic/run_images.h"
+#include "kiln/targets/systolic/user_unit.h"
 #include "kiln/targets/systolic/vector_engine.h"
 #include "kiln/targets/systolic/walk.h"
 
@@ -61,7 +62,7 @@ std::vector<int8_t> DenseWeights(const Instruction& instruction, const Config& c
   const int64_t columns = c.out_channels;
   std::vector<int8_t> dense(static_cast<size_t>(int64_t{c.taps()} * c.channels * columns));
   if (c.weight_layout == WeightLayout::kStrided) {
-    for (int64_t k = 0; k < c.channels; ++k) {
+    for (int64_t k = 0; k < int64_t{c.taps()} * c.channels; ++k) {
       for (int64_t n = 0; n < columns; ++n) {
         dense[static_cast<size_t>(k * columns + n)] =
             static_cast<int8_t>(at[k * c.weight_row_stride + n * c.weight_column_stride]);
@@ -141,6 +142,7 @@ OrderedWeights OrderWeights(const Instruction& instruction, const Config& config
 struct Weights {
   std::unique_ptr<PackedWeights> matrix;
   std::vector<int32_t> depthwise;
+  std::vector<int8_t> user;                            // [taps][channels]
   std::vector<std::unique_ptr<const MacWeights>> mac;  // one, or depthwise one a channel
 };
 
@@ -229,17 +231,14 @@ class FunctionalMachine::Kernel {
 
  private:
   bool IsDepthwise() const { return instruction_.opcode == Opcode::kDepthwise; }
-  // Sums of signed bytes that wrap in one integer: their order is free.
-  bool IsInt8() const {
-    const auto is_int8 = [](const Format& f) { return f.is_integer() && f.is_signed && f.bits <= 8; };
-    return is_int8(config_.input_format) && is_int8(config_.weight_format) &&
-           config_.accumulation_format.is_integer() && config_.accumulation_format.bits <= config_.psum_format.bits;
-  }
+  const Format& InputFormat() const { return config_.input_format_of(instruction_.precision); }
+  const Format& WeightFormat() const { return config_.weight_format_of(instruction_.precision); }
+  bool IsInt8() const { return SumsSignedBytes(AtPrecision(config_, instruction_.precision)); }
   bool IsScaled() const { return c_.input_scales.present || c_.weight_scales.present; }
 
   // The kernel of the array's rule, and the order in which it walks the reduction.
   void PrepareMac() {
-    mac_ = MacKernel::Create(level_, RuleOf(config_, IsScaled()));
+    mac_ = MacKernel::Create(level_, RuleOf(AtPrecision(config_, instruction_.precision), IsScaled()));
     operand_bytes_ = mac_->operand_bytes();
     blocks_ = IsScaled() ? CeilDivide(c_.channels, config_.block_size) : 0;
     const auto place = [&](int64_t tap, int64_t channel, int64_t row_length, int64_t pixel_length) {
@@ -268,12 +267,13 @@ class FunctionalMachine::Kernel {
   bool HasArray() const { return instruction_.opcode == Opcode::kMatrix || IsDepthwise(); }
   int64_t WeightSets() const { return c_.weight_batch_stride == 0 ? 1 : c_.batch; }
   int64_t WeightBytes() const {
-    const int64_t bytes = config_.weight_format.bytes();
+    const int64_t bytes = WeightFormat().bytes();
     if (IsDepthwise()) return RoundUp(c_.out_channels, config_.lanes()) * c_.taps() * bytes;
     if (c_.weight_layout == WeightLayout::kStrided) {
       // A negative stride reaches below the base: such a matrix is no constant of a compiled program.
       if (c_.weight_row_stride < 0 || c_.weight_column_stride < 0) return kMaxHostBytes;
-      return (c_.channels - 1) * c_.weight_row_stride + (c_.out_channels - 1) * c_.weight_column_stride + bytes;
+      const int64_t rows = int64_t{c_.taps()} * c_.channels;
+      return (rows - 1) * c_.weight_row_stride + (c_.out_channels - 1) * c_.weight_column_stride + bytes;
     }
     const Geometry g = GeometryOf(instruction_, config_);
     return int64_t{g.column_tiles} * g.row_tiles() * config_.macs_per_cycle() * bytes;
@@ -298,7 +298,7 @@ class FunctionalMachine::Kernel {
           mac_->Pack(order_, c_.out_channels, ordered.codes.data(), IsScaled() ? ordered.scales.data() : nullptr));
       return weights;
     }
-    const int64_t bytes = config_.weight_format.bytes(), lanes = config_.lanes();
+    const int64_t bytes = WeightFormat().bytes(), lanes = config_.lanes();
     std::vector<uint8_t> taps(static_cast<size_t>(c_.taps() * bytes));
     for (int64_t channel = 0; channel < c_.channels; ++channel) {
       for (int64_t tap = 0; tap < c_.taps(); ++tap) {
@@ -315,6 +315,10 @@ class FunctionalMachine::Kernel {
     Weights weights;
     if (IsDepthwise()) {
       const std::vector<int8_t> dense = DenseDepthwiseWeights(c_, config_.lanes(), at);
+      if (instruction_.user_unit) {
+        weights.user = dense;
+        return weights;
+      }
       weights.depthwise = PackDepthwiseWeights(c_.taps(), c_.channels, dense.data());
     } else {
       const std::vector<int8_t> dense = DenseWeights(instruction_, config_, at);
@@ -356,7 +360,7 @@ class FunctionalMachine::Kernel {
   }
   void FillOperands(int64_t count, uint8_t* to) const {
     if (mac_ != nullptr) {
-      mac_->FillOperands(static_cast<uint32_t>(c_.pad_code) & CodeMask(config_.input_format), count, to);
+      mac_->FillOperands(static_cast<uint32_t>(c_.pad_code) & CodeMask(InputFormat()), count, to);
     } else {
       FillCodes(layout_, static_cast<int8_t>(c_.pad_code), count, to);
     }
@@ -366,7 +370,7 @@ class FunctionalMachine::Kernel {
   void FillStrip(int64_t batch, int64_t begin, int64_t places_y, const uint8_t* memory, uint8_t* strip) const {
     const int64_t left = std::min<int64_t>(c_.pad_left, padded_width_);
     const int64_t inside = std::clamp<int64_t>(padded_width_ - left, 0, c_.width);
-    const int64_t pixel_bytes = c_.channels * config_.input_format.bytes();
+    const int64_t pixel_bytes = c_.channels * InputFormat().bytes();
     for (int64_t place = 0; place < places_y; ++place) {
       if (BetweenWindows(place)) continue;
       uint8_t* to = strip + place * row_codes_ * operand_bytes_;
@@ -450,7 +454,9 @@ class FunctionalMachine::Kernel {
   void MultiplyInt8(const uint8_t* strip, const int64_t* offsets, int64_t count, const Weights& weights,
                     Workspace& workspace, AccumulatorRows* rows) const {
     int32_t* sums = Reserve(workspace.sums, count * sum_stride_);
-    if (IsDepthwise()) {
+    if (instruction_.user_unit) {
+      FoldTaps(reinterpret_cast<const int8_t*>(strip), offsets, count, weights.user, sums);
+    } else if (IsDepthwise()) {
       MultiplyDepthwise(reinterpret_cast<const int8_t*>(strip), offsets, count, run_offsets_.data(),
                         std::ssize(run_offsets_), weights.depthwise, c_.channels, sums, sum_stride_);
     } else {
@@ -459,6 +465,19 @@ class FunctionalMachine::Kernel {
     rows->sums = sums;
     rows->stride = sum_stride_;
     rows->bits = config_.accumulation_format.bits;
+  }
+
+  // The user unit's windows, tap by tap.
+  void FoldTaps(const int8_t* strip, const int64_t* offsets, int64_t count, const std::vector<int8_t>& weights,
+                int32_t* sums) const {
+    const UserUnit& unit = *config_.user_unit->unit;
+    for (int64_t p = 0; p < count; ++p) {
+      const std::span<int32_t> pixel(sums + p * sum_stride_, static_cast<size_t>(c_.channels));
+      std::fill(pixel.begin(), pixel.end(), unit.Begin());
+      for (size_t tap = 0; tap < run_offsets_.size(); ++tap) {
+        unit.Fold(strip + offsets[p] + run_offsets_[tap], weights.data() + tap * pixel.size(), pixel);
+      }
+    }
   }
 
   // workspace.pixels holds the pixels' places in the strip.

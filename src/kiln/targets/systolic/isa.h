@@ -42,12 +42,21 @@ enum class Element : uint8_t {
   kFloat32 = 4,
   kVector = 5,  // numbers of the vector unit's format
   kInput = 6,   // codes of the array's input format
-  kWeight = 7,  // codes of the array's weight format
+  kWeight = 7,  // codes of the array's weight format; those of its other precisions follow: InputElement, WeightElement
 };
-inline constexpr int kElements = 8;
+inline constexpr int kElements = 6 + 2 * kMostPrecisions;
+// Codes of the formats of a precision.
+constexpr Element InputElement(int precision) {
+  return static_cast<Element>(static_cast<int>(Element::kInput) + 2 * precision);
+}
+constexpr Element WeightElement(int precision) {
+  return static_cast<Element>(static_cast<int>(Element::kWeight) + 2 * precision);
+}
+// Whether a design point has the element.
+bool HasElement(const Config& config, Element element);
 int BytesOf(Element element, const Config& config);
 inline bool IsInteger(Element element) { return element <= Element::kInt32; }
-inline bool IsCode(Element element) { return element == Element::kInput || element == Element::kWeight; }
+inline bool IsCode(Element element) { return element >= Element::kInput; }
 // The format of what is no integer.
 const Format& FormatOf(Element element, const Config& config);
 
@@ -90,7 +99,7 @@ struct Stream {
   Element element = Element::kInt8;
   // As an operand, then rounded to the vector format:
   //   integers            fp32(code - zero_point) * scale, the product rounded once
-  //   kInput, kWeight     (value of the code) * scale, likewise; with block scales the factor is fp32(scale * block
+  //   codes               (value of the code) * scale, likewise; with block scales the factor is fp32(scale * block
   //                       scale), a NaN scale gives NaN
   //   kFloat32, kVector   the number as it is
   float scale = 1.0f;
@@ -199,7 +208,7 @@ enum class Reduce : uint8_t { kNone = 0, kSum = 1, kMax = 2 };
 
 // How a value leaves for memory. kFloat32, kVector: the number. Integers: code = clamp(rne(v * inverse_scale) +
 // zero_point, low, high); v * inverse_scale is one fp32 product; rne and the clamp are exact; NaN gives zero_point
-// clamped. A NaN written as kFloat32 is written as 0x7fc00000. kInput, kWeight: Encode(format, v * inverse_scale),
+// clamped. A NaN written as kFloat32 is written as 0x7fc00000. Codes: Encode(format, v * inverse_scale),
 // rounding and overflow as the format says; with block scales, scale and codes of each block by
 // numerics/microscaling.h.
 struct QuantiseOut {
@@ -311,17 +320,21 @@ struct Tiling {
   Packing packing = Packing::kChannels;
   Order order = Order::kInputOuter;
   int32_t tile_height = 1, tile_width = 1;  // output pixels of a pixel tile; edges are smaller
-  int32_t columns_per_block = 1;      // column tiles a block: tile pixels * columns_per_block <= accumulation words
-  int32_t groups_per_bank = 1;        // row groups (walk.h) that an input bank holds at once
+  int32_t columns_per_block = 1;  // column tiles a block: tile pixels * columns_per_block <= accumulation words
+  // Row groups (walk.h) that an input bank holds at once; depthwise: column tiles, more than one with kInputOuter only.
+  int32_t groups_per_bank = 1;
   int32_t weight_tiles_per_bank = 1;  // weight tiles that a weight bank holds: * array_rows <= weight_buffer_words
 };
 
 struct Instruction {
   Opcode opcode = Opcode::kEnd;
   uint32_t kernel = 0;  // index into Program::kernels(), for traces; no unit looks at it
-  // The instruction reads what earlier instructions wrote: its memory reads, weights that are constants excepted, start
-  // when every earlier instruction has written its last byte.
-  bool after_previous = true;
+  // Which earlier instruction must have written its last byte before this one's memory reads start, weights that are
+  // constants excepted: the one so many places before it, and with it all before that one. 1: the previous one; 0:
+  // none.
+  uint8_t wait_distance = 1;
+  bool user_unit = false;   // kDepthwise: on the unit of the design point's own (user_unit.h)
+  uint8_t precision = 0;    // kMatrix: which pair of operand formats (Config::other_precisions); else 0
   Convolution convolution;  // kMatrix, kDepthwise
   Tiling tiling;            // kMatrix, kDepthwise
   VectorProgram vector;     // all but kEnd

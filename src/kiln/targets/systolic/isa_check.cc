@@ -181,7 +181,18 @@ void CheckOperandScales(Checker& check, const Instruction& instruction, const Ge
   }
 }
 
+// Of the streams; what follows counts by their bytes.
+void CheckElements(Checker& check, const VectorProgram& v) {
+  const auto has = [&](std::string_view what, const Stream& s) {
+    check.Require(HasElement(check.config(), s.element), "{} has codes of a precision that this design point has not",
+                  what);
+  };
+  for (const Stream& operand : v.operands) has("an operand", operand);
+  has("the output", v.output);
+}
+
 void CheckVector(Checker& check, const VectorProgram& v, bool accumulators) {
+  CheckElements(check, v);
   int64_t rows = 1;
   for (int32_t count : v.outer) {
     check.Between("a loop count", count, 1, kMaxExtent);
@@ -282,7 +293,12 @@ void CheckConvolution(Checker& check, const Instruction& instruction) {
     check.Between("a size of the convolution", size, 1, kMaxExtent);
   }
   for (int32_t pad : {c.pad_top, c.pad_left}) check.Between("the padding", pad, 0, kMaxExtent);
-  const Format& input = config.input_format;
+  check.Between("the precision", instruction.precision, 0, config.precisions() - 1);
+  check.Require(instruction.precision == 0 || !depthwise, "the depthwise unit has precision 0 only");
+  check.Require(instruction.precision == 0 || (!c.input_scales.present && !c.weight_scales.present),
+                "block scales are of precision 0, the instruction is of {}", instruction.precision);
+  if (!check.ok()) return;
+  const Format& input = config.input_format_of(instruction.precision);
   // As it stands in memory.
   const int64_t least = input.bits == 32 ? INT32_MIN : 0;
   const int64_t greatest = input.bits == 32 ? INT32_MAX : (int64_t{1} << input.bits) - 1;
@@ -313,11 +329,17 @@ void CheckConvolution(Checker& check, const Instruction& instruction) {
   const int64_t words = GroupWords(instruction, g, t.tile_height, t.tile_width);
   if (depthwise) {
     check.Require(config.depthwise_multipliers > 0, "this design point has no depthwise unit");
+    check.Require(!instruction.user_unit || config.user_unit != nullptr, "this design point has no user unit");
     check.Require(c.channels == c.out_channels, "a depthwise instruction has {} input and {} output channels",
                   c.channels, c.out_channels);
-    check.Require(t.columns_per_block == 1 && t.groups_per_bank == 1 && t.weight_tiles_per_bank == 1,
-                  "a depthwise instruction has one column tile a block, one group and one set of taps a bank");
-    check.Require(words <= config.depthwise_buffer_words, "a region of {} words does not fit {} depthwise words", words,
+    check.Require(t.columns_per_block == 1 && t.weight_tiles_per_bank == 1,
+                  "a depthwise instruction has one column tile a block and one set of taps a bank");
+    check.Require(t.groups_per_bank <= g.column_tiles, "a fill of {} column tiles, where there are {}",
+                  t.groups_per_bank, g.column_tiles);
+    check.Require(t.groups_per_bank == 1 || t.order == Order::kInputOuter,
+                  "a fill of {} column tiles needs blocks as the inner loop", t.groups_per_bank);
+    check.Require(words * t.groups_per_bank <= config.depthwise_buffer_words,
+                  "a region of {} words does not fit {} depthwise words", words * t.groups_per_bank,
                   config.depthwise_buffer_words);
     check.Require(c.taps() <= config.weight_buffer_words, "{} taps do not fit {} weight words", c.taps(),
                   config.weight_buffer_words);
@@ -326,6 +348,7 @@ void CheckConvolution(Checker& check, const Instruction& instruction) {
     check.Require(!instruction.vector.output.blocks.present || config.block_size <= config.array_columns,
                   "scale blocks of the output are wider than the depthwise unit");
   } else {
+    check.Require(!instruction.user_unit, "a matrix instruction has no user unit");
     const int64_t columns = std::min(t.columns_per_block, g.column_tiles);
     check.Require(pixels * columns <= config.accumulation_buffer_words,
                   "a block of {} pixels x {} column tiles does not fit {} accumulation words", pixels, columns,
@@ -350,14 +373,15 @@ void CheckConvolution(Checker& check, const Instruction& instruction) {
                               : int64_t{g.column_tiles} * g.row_tiles() * config.array_rows * config.array_columns;
     check.Range("the weights", c.weight_base, {{c.batch, c.weight_batch_stride}}, codes * weight_bytes);
   } else {
-    check.Require(c.taps() == 1, "strided weights need a kernel of one tap");
-    check.Require(t.packing == Packing::kChannels, "strided weights need channel packing");
+    check.Require(c.taps() == 1 || t.packing == Packing::kTaps,
+                  "strided weights need a kernel of one tap or packed taps");
     check.Require(c.weight_row_stride == weight_bytes || c.weight_column_stride == weight_bytes,
                   "strided weights need one dense axis");
-    check.Range(
-        "the weights", c.weight_base,
-        {{c.batch, c.weight_batch_stride}, {c.channels, c.weight_row_stride}, {c.out_channels, c.weight_column_stride}},
-        weight_bytes);
+    check.Range("the weights", c.weight_base,
+                {{c.batch, c.weight_batch_stride},
+                 {c.taps() * c.channels, c.weight_row_stride},
+                 {c.out_channels, c.weight_column_stride}},
+                weight_bytes);
   }
   CheckOperandScales(check, instruction, g);
   check.Range("the channel parameters", c.parameters.base, {{c.batch, c.parameter_batch_stride}},
@@ -374,6 +398,7 @@ Status CheckInstruction(const Instruction& instruction, const Config& config) {
   Checker check(config);
   if (instruction.opcode == Opcode::kEnd) return OkStatus();
   const bool vector = instruction.opcode == Opcode::kVector;
+  if (vector) check.Require(instruction.precision == 0, "a vector instruction names a precision");
   if (!vector) CheckConvolution(check, instruction);
   if (check.ok()) CheckVector(check, instruction.vector, /*accumulators=*/!vector);
   return check.status();

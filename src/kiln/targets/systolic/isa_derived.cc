@@ -57,10 +57,14 @@ void DeriveTiling(const Instruction& in, const Config& config, Derived* d) {
   d->last_tile_columns = LastPart(c.out_channels, g.column_tiles, config.array_columns);
   d->tile_pixels = Times(t.tile_height, t.tile_width);
   d->visits = Times(Times(c.batch, g.blocks), Times(g.tiles_y, g.tiles_x));
-  d->last_fill_groups = LastPart(g.groups, g.fills, t.groups_per_bank);
-  d->last_group_rows = in.opcode == Opcode::kDepthwise
-                           ? 1
-                           : ValidRows(in, config, static_cast<int32_t>(Times(g.groups - 1, g.rows_per_group)));
+  if (in.opcode == Opcode::kDepthwise) {
+    d->fills = g.tile_fills;
+    d->last_fill_groups = LastPart(g.column_tiles, d->fills, t.groups_per_bank);
+    return;
+  }
+  d->fills = g.fills;
+  d->last_fill_groups = LastPart(g.groups, d->fills, t.groups_per_bank);
+  d->last_group_rows = ValidRows(in, config, static_cast<int32_t>(Times(g.groups - 1, g.rows_per_group)));
 }
 
 void DeriveRegion(const Instruction& in, const Config& config, Derived* d) {
@@ -74,11 +78,17 @@ void DeriveRegion(const Instruction& in, const Config& config, Derived* d) {
     d->places_y = y.Places(t.tile_height), d->last_places_y = y.Places(d->last_tile_height);
     d->places_x = x.Places(t.tile_width), d->last_places_x = x.Places(d->last_tile_width);
     d->compact_y = y.compact(), d->compact_x = x.compact();
-    d->row_pitch = d->places_x;
+    // The words of a place: one, or in a depthwise bank one of each column tile.
+    const int64_t words = in.opcode == Opcode::kDepthwise ? t.groups_per_bank : 1;
+    d->row_pitch = Times(d->places_x, words);
     d->output_row_step = Times(y.Place(1, 0), d->row_pitch);
-    d->output_column_step = x.Place(1, 0);
+    d->output_column_step = Times(x.Place(1, 0), words);
     d->tap_row_step = Times(y.Place(0, 1), d->row_pitch);
-    d->tap_column_step = x.Place(0, 1);
+    d->tap_column_step = Times(x.Place(0, 1), words);
+    if (d->geometry.joined_rows) {
+      d->places_x = d->row_pitch;
+      d->last_places_x = Times(d->last_places_x, words);
+    }
   }
   d->group_pitch = Times(d->places_y, d->row_pitch);
   if (in.opcode == Opcode::kDepthwise) {
@@ -90,7 +100,9 @@ void DeriveInput(const Instruction& in, const Config& config, Derived* d) {
   const Convolution& c = in.convolution;
   d->input = StepsOf(c, in.tiling, {c.input_row_stride, c.input_column_stride});
   d->input_scales = StepsOf(c, in.tiling, {c.input_scales.row_stride, c.input_scales.column_stride});
-  d->joined = c.dilation_x == 1 && c.input_column_stride == int64_t{c.channels} * config.input_format.bytes();
+  d->joined = in.opcode == Opcode::kDepthwise
+                  ? d->geometry.joined_rows
+                  : c.dilation_x == 1 && c.input_column_stride == int64_t{c.channels} * config.input_format.bytes();
   d->run_entries = Times(d->joined ? c.kernel_x : 1, c.channels);
   d->row_bytes = Times(c.width, c.input_column_stride);
   d->tile_rows = Times(in.tiling.tile_height, c.stride_y);

@@ -50,7 +50,7 @@ struct Derived {
   int64_t tile_pixels = 1;
   int64_t visits = 1;  // modulo 2^16
   // Reduction.
-  int32_t last_fill_groups = 1, last_group_rows = 1;
+  int32_t fills = 1, last_fill_groups = 1, last_group_rows = 1;
   // Region.
   int64_t places_y = 1, places_x = 1, last_places_y = 1, last_places_x = 1;
   bool compact_y = false, compact_x = false;

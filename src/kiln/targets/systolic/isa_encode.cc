@@ -50,7 +50,7 @@ constexpr uint64_t kLast = 0;
 template <>
 constexpr uint64_t kLast<Opcode> = static_cast<uint64_t>(Opcode::kVector);
 template <>
-constexpr uint64_t kLast<Element> = static_cast<uint64_t>(Element::kWeight);
+constexpr uint64_t kLast<Element> = kElements - 1;
 template <>
 constexpr uint64_t kLast<Combine> = static_cast<uint64_t>(Combine::kSum);
 template <>
@@ -178,11 +178,13 @@ class Reader {
 
 struct Header {
   Opcode opcode = Opcode::kEnd;
-  bool after_previous = false, window = false;
+  uint8_t wait_distance = 0;
+  bool window = false, user_unit = false;
   uint8_t blocks = 0;
   uint8_t operands = 0, passes = 0;
   uint16_t length = 0;  // words
   uint32_t kernel = 0;
+  uint8_t precision = 0;
 };
 
 // The mask has its bits in the order of the package: input, weights, operands 2 to 0, output.
@@ -197,8 +199,10 @@ uint8_t MaskFromBits(uint8_t bits) {
 Header HeaderOf(const Instruction& in) {
   Header h;
   h.opcode = in.opcode;
-  h.after_previous = in.after_previous;
+  h.wait_distance = in.wait_distance;
+  h.user_unit = in.user_unit;
   h.kernel = in.kernel;
+  h.precision = in.precision;
   if (in.opcode == Opcode::kEnd) return h;
   KILN_CHECK(in.vector.operands.size() <= kMaxOperands && in.vector.passes.size() <= kMaxPasses);
   h.window = in.vector.window.combine != Combine::kNone;
@@ -211,8 +215,10 @@ Header HeaderOf(const Instruction& in) {
 // Gives an instruction the shape that its header says. Returns what is wrong with it, or "".
 std::string Shape(const Header& h, Instruction* in) {
   in->opcode = h.opcode;
-  in->after_previous = h.after_previous;
+  in->wait_distance = h.wait_distance;
+  in->user_unit = h.user_unit;
   in->kernel = h.kernel;
+  in->precision = h.precision;
   if (h.opcode == Opcode::kEnd) return "";
   if (h.operands > kMaxOperands || h.passes > kMaxPasses) return "a count is beyond its limit";
   const uint8_t mask = MaskFromBits(h.blocks);
@@ -232,13 +238,15 @@ template <typename Archive>
 void Fields(Archive& a, Header& h) {
   a.Word(Tag::kHeader, 0);
   a(8, h.opcode);
-  a(kFlag, h.after_previous);
+  a(8, h.wait_distance);
   a(kFlag, h.window);
   a(6, h.blocks);
   a(2, h.operands);
   a(3, h.passes);
   a(16, h.length);
   a(32, h.kernel);
+  a(kFlag, h.user_unit);
+  a(2, h.precision);
 }
 
 template <typename Archive>
@@ -272,7 +280,7 @@ template <typename Archive>
 void ReductionFields(Archive& a, Instruction& in, const Derived& d) {
   a.Word(Tag::kReduction, 0);
   a(kCount, in.tiling.groups_per_bank);
-  for (const int32_t count : {d.geometry.groups, d.geometry.fills, d.last_fill_groups}) a.Follows(kCount, count);
+  for (const int32_t count : {d.geometry.groups, d.fills, d.last_fill_groups}) a.Follows(kCount, count);
   a.Follows(kRow, d.last_group_rows);
   a.Word(Tag::kReduction, 1);
   Counts(a, {&in.tiling.weight_tiles_per_bank, &in.convolution.kernel_y, &in.convolution.kernel_x});
@@ -389,7 +397,7 @@ void Fields(Archive& a, int number, Stream& s, float& factor, int32_t& zero_poin
   a.Word(Tag::kStream, first);
   a(kAddress, s.base);
   a(kAddress, s.element_stride);
-  a(3, s.element);
+  a(4, s.element);
   a.Follows(2, steps.access);
   a.Word(Tag::kStream, first + 1);
   a(kAddress, s.outer_stride[0]);

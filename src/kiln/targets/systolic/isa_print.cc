@@ -17,39 +17,42 @@ int BytesOf(Element element, const Config& config) {
     case Element::kInt32:
     case Element::kFloat32:
       return 4;
-    case Element::kVector:
-    case Element::kInput:
-    case Element::kWeight:
+    default:
       return FormatOf(element, config).bytes();
   }
-  return 0;
+}
+
+bool HasElement(const Config& config, Element element) {
+  return static_cast<int>(element) < static_cast<int>(InputElement(config.precisions()));
 }
 
 const Format& FormatOf(Element element, const Config& config) {
   static const auto* const kFloat32 = new Format(*FindFormat("fp32"));
-  switch (element) {
-    case Element::kVector:
-      return config.vector_format;
-    case Element::kInput:
-      return config.input_format;
-    case Element::kWeight:
-      return config.weight_format;
-    default:
-      KILN_CHECK(element == Element::kFloat32);
-      return *kFloat32;
+  if (element == Element::kVector) return config.vector_format;
+  if (!IsCode(element)) {
+    KILN_CHECK(element == Element::kFloat32);
+    return *kFloat32;
   }
+  KILN_CHECK(HasElement(config, element));
+  const int place = static_cast<int>(element) - static_cast<int>(Element::kInput), precision = place / 2;
+  return place % 2 == 0 ? config.input_format_of(precision) : config.weight_format_of(precision);
 }
 
 namespace {
 
-constexpr std::string_view kElements[] = {"i8", "u8", "i16", "i32", "f32", "vector", "input", "weight"};
+constexpr std::string_view kElementNames[] = {"i8", "u8", "i16", "i32", "f32", "vector", "input", "weight"};
 constexpr std::string_view kOps[] = {"add",        "sub",   "rsub",       "mul",   "fma",   "max",
                                      "min",        "abs",   "square",     "save0", "save1", "function",
                                      "reciprocal", "rsqrt", "select_neg", "div"};
 constexpr std::string_view kSources[] = {"accumulators", "operand0", "row_buffer", "constant"};
 constexpr std::string_view kReductions[] = {"none", "sum", "max"};
 
-std::string_view NameOf(Element e) { return kElements[static_cast<size_t>(e)]; }
+// Codes of other precisions: "input1", "weight1".
+std::string NameOf(Element e) {
+  const auto number = static_cast<size_t>(e), input = static_cast<size_t>(Element::kInput);
+  if (number < std::size(kElementNames)) return std::string(kElementNames[number]);
+  return fmt::format("{}{}", kElementNames[input + number % 2], (number - input) / 2);
+}
 
 std::string PrintArgument(Argument a, float immediate) {
   if (a == Argument::kNone) return "";
@@ -157,6 +160,8 @@ std::string PrintConvolution(const Instruction& instruction, const Config& confi
     out += fmt::format(", {} groups a bank{}, {} weight tiles a bank{}", t.groups_per_bank,
                        g.inputs_resident ? " (inputs stay)" : "", t.weight_tiles_per_bank,
                        g.weights_resident ? " (weights stay)" : "");
+  } else if (t.groups_per_bank > 1) {
+    out += fmt::format(", fills of {} column tiles", t.groups_per_bank);
   }
   return out + fmt::format(", {} outer\n", t.order == Order::kInputOuter ? "input" : "weight");
 }
@@ -167,7 +172,16 @@ std::string Print(const Instruction& instruction, const Config& config) {
   constexpr std::string_view kOpcodes[] = {"end", "matrix", "depthwise", "vector"};
   std::string out(kOpcodes[static_cast<size_t>(instruction.opcode)]);
   if (instruction.opcode == Opcode::kEnd) return out + "\n";
-  out += fmt::format("  kernel {}{}\n", instruction.kernel, instruction.after_previous ? ", after previous" : "");
+  out += fmt::format("  kernel {}", instruction.kernel);
+  if (instruction.wait_distance == 1) out += ", after previous";
+  if (instruction.wait_distance > 1) out += fmt::format(", after the instruction {} before", instruction.wait_distance);
+  if (instruction.user_unit) out += ", user unit";
+  out += "\n";
+  if (instruction.precision != 0) {
+    out += fmt::format("  precision {}: {} x {}\n", instruction.precision,
+                       config.input_format_of(instruction.precision).name,
+                       config.weight_format_of(instruction.precision).name);
+  }
   if (instruction.opcode != Opcode::kVector) out += PrintConvolution(instruction, config);
   return out + PrintVector(instruction.vector);
 }

@@ -85,6 +85,10 @@ Group Lowering::PlanNode(const Node& node) {
     host(fmt::format("{} of other elements than fp32", node.info().text));
     return group;
   }
+  if (UserWindowsOf(node).has_value()) {
+    follow(Group::Kind::kUser, 0, 0);
+    return group;
+  }
   switch (node.op()) {
     case Op::kConv:
     case Op::kMatMul:
@@ -387,6 +391,7 @@ std::string Lowering::ForeignReason(const Value* value) const {
   if (encoding.foreign == nullptr) return "";
   const QuantType& type = encoding.foreign->type;
   std::string blocks, own = config_.input_format.name;
+  for (const OperandFormats& pair : config_.other_precisions) own += ", " + pair.input.name;
   if (type.scheme == Scheme::kPerBlock) {
     blocks = fmt::format(" with {} scales of {}", type.scale_format.name, type.block_size);
     own += config_.block_size == 0
@@ -404,6 +409,8 @@ StatusOr<Kernel> Lowering::EmitKernel(const Group& group) {
   switch (group.kind) {
     case Group::Kind::kMatrix:
       return EmitMatrix(group);
+    case Group::Kind::kUser:
+      return EmitUser(group);
     case Group::Kind::kPool:
       return EmitPool(group);
     case Group::Kind::kReduce:

@@ -13,37 +13,63 @@
 #include "kiln/targets/systolic/lowering.h"
 #include "kiln/targets/systolic/numbers.h"
 #include "kiln/targets/systolic/schedule.h"
+#include "kiln/targets/systolic/timing.h"
 
 namespace kiln::systolic {
 namespace {
 
 constexpr int64_t kMaxInstructionsPerKernel = 4096;
 
-// Channel parameters of one instruction: [batches][offset | scale | bias][columns].
-struct Parameters {
-  int64_t batches = 1, columns = 1;
-  std::vector<int32_t> offsets;
-  std::vector<float> scales, biases;
-
-  Parameters(int64_t batch_count, int64_t column_count)
-      : batches(batch_count),
-        columns(column_count),
-        offsets(static_cast<size_t>(batches * columns)),
-        scales(static_cast<size_t>(batches * columns)),
-        biases(static_cast<size_t>(batches * columns)) {}
-
-  std::vector<uint8_t> Bytes() const {
-    std::vector<uint8_t> bytes(static_cast<size_t>(batches * columns * 12));
-    for (int64_t b = 0; b < batches; ++b) {
-      uint8_t* at = bytes.data() + b * columns * 12;
-      const size_t begin = static_cast<size_t>(b * columns), size = static_cast<size_t>(columns) * 4;
-      std::memcpy(at, offsets.data() + begin, size);
-      std::memcpy(at + size, scales.data() + begin, size);
-      std::memcpy(at + 2 * size, biases.data() + begin, size);
-    }
-    return bytes;
+// A product of `m` rows by constant weights whose input codes of a row lie `k_stride` bytes apart and those of a column
+// `m_stride`.
+Instruction TrialProduct(const Config& config, int64_t m, int64_t k, int64_t n, int64_t m_stride, int64_t k_stride) {
+  Instruction in;
+  in.opcode = Opcode::kMatrix;
+  Convolution& c = in.convolution;
+  c.width = c.out_width = static_cast<int32_t>(m);
+  c.out_channels = static_cast<int32_t>(n);
+  c.input_column_stride = m_stride;
+  if (k_stride == config.input_format.bytes()) {
+    c.channels = static_cast<int32_t>(k);
+  } else {
+    c.height = c.kernel_y = static_cast<int32_t>(k);
+    c.input_row_stride = k_stride;
   }
-};
+  VectorProgram& v = in.vector;
+  v.outer = {1, 1, c.out_width, 1};
+  v.length = c.out_channels;
+  v.passes.resize(1);
+  v.passes[0].source = Source::kAccumulator;
+  v.passes[0].to_memory = true;
+  v.output.element = Element::kInput;
+  v.output.element_stride = config.input_format.bytes();
+  v.output.outer_stride = {0, 0, n * v.output.element_stride, 0};
+  return in;
+}
+
+// Whether a product takes fewer cycles when it reads its rows where they lie, a code a request, than from a copy
+// that the vector unit makes before.
+bool ReadsInPlace(const Config& config, int64_t m, int64_t k, int64_t n, int64_t m_stride, int64_t k_stride) {
+  const int64_t bytes = config.input_format.bytes();
+  Instruction copy;
+  copy.opcode = Opcode::kVector;
+  VectorProgram& v = copy.vector;
+  v.outer = {1, 1, static_cast<int32_t>(m), 1};
+  v.length = static_cast<int32_t>(k);
+  v.operands.resize(1);
+  v.operands[0].element = v.output.element = Element::kInput;
+  v.operands[0].element_stride = k_stride;
+  v.operands[0].outer_stride = {0, 0, m_stride, 0};
+  v.output.element_stride = bytes;
+  v.output.outer_stride = {0, 0, k * bytes, 0};
+  v.passes.resize(1);
+  v.passes[0].to_memory = true;
+  Scheduler scheduler(config);
+  const auto in_place = scheduler.Find(TrialProduct(config, m, k, n, m_stride, k_stride));
+  const auto dense = scheduler.Find(TrialProduct(config, m, k, n, k * bytes, bytes));
+  if (!in_place.ok() || !dense.ok()) return in_place.ok();
+  return in_place->certificate.cost <= dense->certificate.cost + static_cast<double>(EstimateCycles(copy, config));
+}
 
 // Sum of what stands in front of the chain, per channel of the whole result.
 std::vector<float> BiasOf(const Group& group, int64_t channels, const Value* own) {
@@ -58,7 +84,7 @@ std::vector<float> BiasOf(const Group& group, int64_t channels, const Value* own
 }
 
 // fma(accumulator + offset, scale, bias): the zero point of the inputs is taken out with the sum of the weights.
-void FillOffsets(const WeightCodes& codes, const Format& format, int64_t batch, int32_t input_zero, Parameters* p) {
+void FillOffsets(const WeightCodes& codes, const Format& format, int64_t batch, int32_t input_zero, ParameterSets* p) {
   if (input_zero == 0) return;  // and always with sums of floats
   for (int64_t n = 0; n < codes.columns; ++n) {
     int64_t sum = 0;
@@ -158,8 +184,13 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
     return ToHost("the convolution's bias is not a constant in fp32");
   }
   KILN_ASSIGN_OR_RETURN(View input, ViewOf(node.operand(0)));
-  KILN_RETURN_IF_ERROR(CheckOperand(input.encoding, Side::kInput, config_, "activations"));
-  KILN_ASSIGN_OR_RETURN(const ConstantWeights weights, ConstantWeights::Read(*weight, 1, config_));
+  const auto takes = [&](const Config& at) -> Status {
+    KILN_RETURN_IF_ERROR(CheckOperand(input.encoding, Side::kInput, at, "activations"));
+    return ConstantWeights::Read(*weight, 1, at).status();
+  };
+  KILN_ASSIGN_OR_RETURN(const int precision, FindPrecision(config_, takes));
+  const Config at = AtPrecision(config_, precision);
+  KILN_ASSIGN_OR_RETURN(const ConstantWeights weights, ConstantWeights::Read(*weight, 1, at));
   const WindowAxis &y = g.axes[0], &x = g.axes[1];
   if (!FitsExtent({g.batch, g.in_channels, g.out_channels, y.input, x.input, y.output, x.output, y.kernel, x.kernel,
                    y.stride, x.stride, y.dilation, x.dilation, y.pad_begin + 1, x.pad_begin + 1,
@@ -178,12 +209,13 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
   if (weights.per_channel() && weights.channel_stride() != cin * taps) {
     return ToHost("weights have scales along something else than output channels");
   }
-  // One output position must fit the buffers; what is too large for the depthwise unit may still run as groups.
+  // One output position must fit the buffers; what is too large for the depthwise unit, or in formats that it does not
+  // have, may still run as groups.
   Instruction trial;
   trial.opcode = Opcode::kDepthwise;
   trial.convolution = SizesOf(g, false);
   const bool blocks = input.blocked() || weights.blocked();
-  const bool depthwise = groups > 1 && cin == 1 && cout == 1 && HasTiling(trial, config_);
+  const bool depthwise = groups > 1 && cin == 1 && cout == 1 && precision == 0 && HasTiling(trial, config_);
   if (depthwise && blocks) return ToHost("the depthwise unit takes no block scales");
   const bool grouped = groups > 1 && !depthwise;
   trial.opcode = depthwise ? Opcode::kDepthwise : Opcode::kMatrix;
@@ -203,7 +235,7 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
   }
   int32_t pad_code = 0;
   if (y.pad_begin > 0 || x.pad_begin > 0 || y.pad_end > 0 || x.pad_end > 0) {
-    KILN_ASSIGN_OR_RETURN(pad_code, PadCodeOf(input.encoding, config_));
+    KILN_ASSIGN_OR_RETURN(pad_code, PadCodeOf(input.encoding, at));
   } else if (IsInteger(input.encoding.element)) {
     pad_code = input.encoding.zero_point;
   }
@@ -219,12 +251,12 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
   }
 
   const auto codes = CodesOfConvolution(weights, g, depthwise);
-  Parameters parameters(codes->batches, codes->columns);
+  ParameterSets parameters(codes->batches, codes->columns);
   for (int64_t b = 0; b < codes->batches; ++b) {
-    FillOffsets(*codes, config_.weight_format, b, input.encoding.zero_point, &parameters);
+    FillOffsets(*codes, at.weight_format, b, input.encoding.zero_point, &parameters);
   }
   const std::vector<float> biases = BiasOf(group, g.out_channels, bias);
-  const double input_factor = FactorOf(input.encoding, Side::kInput, config_);
+  const double input_factor = FactorOf(input.encoding, Side::kInput, at);
   for (int64_t n = 0; n < g.out_channels; ++n) {
     const double scale = input_factor * weights.Factor(n * cin * taps);
     parameters.scales[static_cast<size_t>(n)] = static_cast<float>(scale);
@@ -238,6 +270,7 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
     Work work;
     Instruction& in = work.instruction;
     in.opcode = depthwise ? Opcode::kDepthwise : Opcode::kMatrix;
+    in.precision = static_cast<uint8_t>(precision);
     in.convolution = SizesOf(g, grouped);
     Convolution& c = in.convolution;
     const auto outer = [&](const std::vector<int64_t>& strides, int64_t channels) {
@@ -268,7 +301,7 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
     for (const View& operand : operands) PushOperand(stream_of(operand), image(operand), &work);
     v.passes = {FinalPass(Source::kAccumulator, {}, group.chain)};
     SetOutput(stream_of(output), image(output), &work);
-    work.input_counts = CountsOf(input.encoding, Side::kInput, config_);
+    work.input_counts = CountsOf(input.encoding, Side::kInput, at);
     work.input_zero = input.encoding.zero_point;
     work.input = PlaceOf(image(input));
     work.input_scales = ScalePlaceOf(image(input));
@@ -289,7 +322,19 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
   const float alpha = attributes.Float("alpha", 1.0f);
   const bool transpose_b = attributes.Int(gemm ? "transB" : "transpose_b", 0) != 0;
   KILN_ASSIGN_OR_RETURN(View a, ViewOf(node.operand(0)));
-  KILN_RETURN_IF_ERROR(CheckOperand(a.encoding, Side::kInput, config_, "activations"));
+  const bool constant = weight->is_constant();
+  View b;  // weights that are none
+  if (!constant) {
+    KILN_ASSIGN_OR_RETURN(b, ViewOf(weight));
+  }
+  const int reduction_axis = weight->shape().rank() - (transpose_b ? 1 : 2);
+  const auto takes = [&](const Config& at) -> Status {
+    KILN_RETURN_IF_ERROR(CheckOperand(a.encoding, Side::kInput, at, "activations"));
+    if (constant) return ConstantWeights::Read(*weight, reduction_axis, at).status();
+    return CheckOperand(b.encoding, Side::kWeight, at, "activations that stand as weights");
+  };
+  KILN_ASSIGN_OR_RETURN(const int precision, FindPrecision(config_, takes));
+  const Config at = AtPrecision(config_, precision);
   if (a.rank() < 2 || weight->shape().rank() < 2) return ToHost("a product with a vector");
   if (gemm && attributes.Int("transA", 0) != 0) a = Transposed(a, std::vector<int64_t>{1, 0});
 
@@ -303,7 +348,6 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
   std::vector<int64_t> a_shape(output.shape);
   a_shape.back() = k;
 
-  const bool constant = weight->is_constant();
   std::vector<float> bias = BiasOf(group, n, nullptr);
   if (gemm && node.operand(2) != nullptr) {
     const Value* c = node.operand(2);
@@ -320,24 +364,27 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
   Kernel kernel = NewKernel(group, "matrix", "");
   KILN_ASSIGN_OR_RETURN(a, WithBlocksAlong(a, a.rank() - 1, &kernel.works));
   a = Broadcast(a, a_shape);
-  if (k > 1 && a.strides.back() != a.encoding.bytes) {
+  // Rows whose codes lie apart (those of a transposed matrix) are read as columns of an image of one channel under a
+  // kernel as high as they are long, or copied.
+  bool in_place = k > 1 && a.strides.back() != a.encoding.bytes;
+  if (in_place &&
+      (config_.block_size > 0 || !ReadsInPlace(config_, m, k, n, a.strides[a.strides.size() - 2], a.strides.back()))) {
     KILN_ASSIGN_OR_RETURN(a, Materialise(a, node.name() + " input", &kernel.works));
+    in_place = false;
   }
   KILN_ASSIGN_OR_RETURN(std::vector<View> operands, ChainOperands(group.chain, result, &kernel.works));
   for (View& operand : operands) {
     KILN_ASSIGN_OR_RETURN(operand, AlongBlocks(operand, rows_axis, &kernel.works));
   }
-  const double input_factor = FactorOf(a.encoding, Side::kInput, config_);
+  const double input_factor = FactorOf(a.encoding, Side::kInput, at);
 
   // Weights as a view over [lead..., k, n]; for constants only the batch strides matter, counted in matrices.
-  View b;
   std::shared_ptr<const WeightCodes> codes;
-  Parameters parameters(1, n);
+  ParameterSets parameters(1, n);
   parameters.biases = bias;
   if (constant) {
     const Shape& shape = weight->shape();
-    KILN_ASSIGN_OR_RETURN(const ConstantWeights weights,
-                          ConstantWeights::Read(*weight, shape.rank() - (transpose_b ? 1 : 2), config_));
+    KILN_ASSIGN_OR_RETURN(const ConstantWeights weights, ConstantWeights::Read(*weight, reduction_axis, at));
     const int64_t batches = weight->constant().size() / (k * n);
     codes = weights.Codes(batches, 1, k, n, [=](int64_t batch, int64_t, int64_t row, int64_t column) {
       return batch * k * n + (transpose_b ? column * k + row : row * n + column);
@@ -353,7 +400,7 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
     if (batches > 1 && a.encoding.zero_point != 0) {
       return ToHost("weights that differ between batches need activations without a zero point");
     }
-    FillOffsets(*codes, config_.weight_format, 0, a.encoding.zero_point, &parameters);
+    FillOffsets(*codes, at.weight_format, 0, a.encoding.zero_point, &parameters);
     std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end() - 2);
     View batches_view{0, 0, dims, std::vector<int64_t>(dims.size()), {}, {}};
     int64_t stride = 1;
@@ -365,8 +412,6 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
     b.shape.insert(b.shape.end(), {k, n});
     b.strides.insert(b.strides.end(), {0, 0});
   } else {
-    KILN_ASSIGN_OR_RETURN(b, ViewOf(weight));
-    KILN_RETURN_IF_ERROR(CheckOperand(b.encoding, Side::kWeight, config_, "activations that stand as weights"));
     if (a.encoding.zero_point != 0 || b.encoding.zero_point != 0) {
       return ToHost("a product of two activations needs both without a zero point");
     }
@@ -388,7 +433,7 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
     if (!dense()) {
       KILN_ASSIGN_OR_RETURN(b, Materialise(b, node.name() + " weights", &kernel.works));
     }
-    const double scale = input_factor * FactorOf(b.encoding, Side::kWeight, config_) * alpha;
+    const double scale = input_factor * FactorOf(b.encoding, Side::kWeight, at) * alpha;
     std::fill(parameters.scales.begin(), parameters.scales.end(), static_cast<float>(scale));
   }
   const int parameter_buffer = NewConstant(DescribeGroupName({&node}) + " parameters", parameters.Bytes());
@@ -417,7 +462,7 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
     from.pop_back();
     return loop;
   };
-  const Loop x = take(pixels), y = take(pixels);
+  const Loop x = take(pixels), y = in_place ? OneStep(walked.size()) : take(pixels);
   const Loop batch = batches.empty() ? take(pixels) : take(batches);
   std::vector<Loop> rest = std::move(pixels);
   rest.insert(rest.end(), batches.begin(), batches.end());
@@ -454,18 +499,24 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
     Work work;
     Instruction& in = work.instruction;
     in.opcode = Opcode::kMatrix;
+    in.precision = static_cast<uint8_t>(precision);
     Convolution& c = in.convolution;
     c.batch = static_cast<int32_t>(batch.count);
     c.height = c.out_height = static_cast<int32_t>(y.count);
     c.width = c.out_width = static_cast<int32_t>(x.count);
-    c.channels = static_cast<int32_t>(k);
     c.out_channels = static_cast<int32_t>(n);
     c.input_batch_stride = batch.strides[0];
-    c.input_row_stride = y.strides[0];
+    if (in_place) {
+      c.height = c.kernel_y = static_cast<int32_t>(k);
+      c.input_row_stride = a.strides.back();
+    } else {
+      c.channels = static_cast<int32_t>(k);
+      c.input_row_stride = y.strides[0];
+    }
     c.input_column_stride = x.strides[0];
     c.pad_code = IsInteger(a.encoding.element) ? a.encoding.zero_point : 0;
     c.input_scales = InputScales(a, batch.scale_strides[0], y.scale_strides[0], x.scale_strides[0]);
-    work.input_counts = CountsOf(a.encoding, Side::kInput, config_);
+    work.input_counts = CountsOf(a.encoding, Side::kInput, at);
     work.input_zero = a.encoding.zero_point;
     work.input = PlaceOf(share(a, 0));
     work.input_scales = ScalePlaceOf(share(a, 0));
@@ -478,7 +529,7 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
       const int64_t bytes = b.encoding.bytes, rows = b.strides[lead.size()];
       c.weight_row_stride = k == 1 ? bytes : rows;
       c.weight_column_stride = n == 1 && k > 1 && rows != bytes ? bytes : b.strides[lead.size() + 1];
-      work.weight_counts = CountsOf(b.encoding, Side::kWeight, config_);
+      work.weight_counts = CountsOf(b.encoding, Side::kWeight, at);
       work.weights = PlaceOf(share(b, 2));
       if (b.blocked()) {
         c.weight_scales.present = true;

@@ -44,6 +44,7 @@ Status CheckOperand(const Encoding& e, Side side, const Config& config, std::str
     return ToHost(fmt::format("{} are not quantised", what));
   }
   if (e.foreign != nullptr || e.type != ElementType::kFloat32) return refuse();
+  if (e.blocked() && e.block_size != config.block_size) return refuse();
   if (IsInteger(e.element)) {
     const bool same_bytes = e.element != Element::kUint8 && e.bytes == format.bytes();
     if (!format.is_integer() || !format.is_signed || !same_bytes || e.low < format.min_code() ||
@@ -59,6 +60,16 @@ Status CheckOperand(const Encoding& e, Side side, const Config& config, std::str
   // Numbers in fp32 or the vector format are codes of an array of that format.
   const std::string name = e.format.name.empty() ? "fp32" : e.format.name;
   return name == format.name ? OkStatus() : refuse();
+}
+
+StatusOr<int> FindPrecision(const Config& config, const std::function<Status(const Config& at)>& takes) {
+  Status first = takes(AtPrecision(config, 0));
+  if (first.ok()) return 0;
+  for (int p = 1; p < config.precisions(); ++p) {
+    if (takes(AtPrecision(config, p)).ok()) return p;
+  }
+  if (config.precisions() == 1 || first.code() != StatusCode::kUnimplemented) return first;
+  return ToHost(fmt::format("{}; the array's precisions are {}", MessageOf(first), DescribePrecisions(config)));
 }
 
 double FactorOf(const Encoding& e, Side side, const Config& config) {

@@ -3,6 +3,7 @@
 #define KILN_TARGETS_SYSTOLIC_LOWER_OPERANDS_H_
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <span>
@@ -22,6 +23,9 @@ enum class Side { kInput, kWeight };
 // Whether the array may read these codes as they stand in memory as its inputs, or as its weights; Unimplemented with
 // the reason when it may not. `what` begins the reason: "activations".
 Status CheckOperand(const Encoding& encoding, Side side, const Config& config, std::string_view what);
+// The first precision whose formats `takes` accepts, being asked with the design point at each (AtPrecision).
+// Unimplemented, with the first precision's reason, where there is none.
+StatusOr<int> FindPrecision(const Config& config, const std::function<Status(const Config& at)>& takes);
 // What one count of such an operand is worth, block scales aside: value = factor * what the array counts.
 double FactorOf(const Encoding& encoding, Side side, const Config& config);
 // What integer sums may count for a code of a format (IntegerOperand), and for one of an operand that the array takes;
@@ -30,6 +34,32 @@ CodeRange CountsOf(const Format& format);
 CodeRange CountsOf(const Encoding& encoding, Side side, const Config& config);
 // What padding reads as: a code of value zero. Unimplemented where the format has no zero.
 StatusOr<int32_t> PadCodeOf(const Encoding& encoding, const Config& config);
+
+// Channel parameters of one instruction: [batches][offset | scale | bias][columns].
+struct ParameterSets {
+  int64_t batches = 1, columns = 1;
+  std::vector<int32_t> offsets;
+  std::vector<float> scales, biases;
+
+  ParameterSets(int64_t batch_count, int64_t column_count)
+      : batches(batch_count),
+        columns(column_count),
+        offsets(static_cast<size_t>(batches * columns)),
+        scales(static_cast<size_t>(batches * columns)),
+        biases(static_cast<size_t>(batches * columns)) {}
+
+  std::vector<uint8_t> Bytes() const {
+    std::vector<uint8_t> bytes(static_cast<size_t>(batches * columns * 12));
+    for (int64_t b = 0; b < batches; ++b) {
+      uint8_t* at = bytes.data() + b * columns * 12;
+      const size_t begin = static_cast<size_t>(b * columns), size = static_cast<size_t>(columns) * 4;
+      std::memcpy(at, offsets.data() + begin, size);
+      std::memcpy(at + size, scales.data() + begin, size);
+      std::memcpy(at + 2 * size, biases.data() + begin, size);
+    }
+    return bytes;
+  }
+};
 
 // Constant weights of one node.
 class ConstantWeights {

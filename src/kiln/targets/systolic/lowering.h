@@ -2,6 +2,7 @@
 #ifndef KILN_TARGETS_SYSTOLIC_LOWERING_H_
 #define KILN_TARGETS_SYSTOLIC_LOWERING_H_
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -9,12 +10,13 @@
 
 #include "kiln/targets/systolic/chain.h"
 #include "kiln/targets/systolic/lower.h"
+#include "kiln/targets/systolic/user_unit.h"
 
 namespace kiln::systolic {
 
 // Nodes that become one kernel.
 struct Group {
-  enum class Kind { kMatrix, kPool, kReduce, kSoftmax, kLayerNorm, kElementwise, kMove, kHost };
+  enum class Kind { kMatrix, kUser, kPool, kReduce, kSoftmax, kLayerNorm, kElementwise, kMove, kHost };
   Kind kind = Kind::kHost;
   const Node* anchor = nullptr;
   Chain chain;                     // what follows the anchor (kElementwise: anchor included)
@@ -54,6 +56,9 @@ class Lowering {
   StatusOr<Kernel> EmitMatrix(const Group& group);
   StatusOr<Kernel> EmitConvolution(const Group& group);
   StatusOr<Kernel> EmitProduct(const Group& group);
+  // The node on the design point's user unit; nullopt where it has none, or one that does not take it.
+  std::optional<UserWindows> UserWindowsOf(const Node& node) const;
+  StatusOr<Kernel> EmitUser(const Group& group);
   StatusOr<Kernel> EmitPool(const Group& group);
   StatusOr<Kernel> EmitReduce(const Group& group);
   StatusOr<Kernel> EmitSoftmax(const Group& group);

@@ -6,8 +6,8 @@ namespace kiln::systolic {
 
 Numbers::Numbers(const Config& config) : config_(&config) {
   if (config.narrow_vector()) vector_ = FormatTable::Of(config.vector_format);
-  for (Element element : {Element::kFloat32, Element::kVector, Element::kInput, Element::kWeight}) {
-    tables_[static_cast<size_t>(element)] = FormatTable::Of(FormatOf(element, config));
+  for (int i = static_cast<int>(Element::kFloat32); HasElement(config, static_cast<Element>(i)); ++i) {
+    tables_[static_cast<size_t>(i)] = FormatTable::Of(FormatOf(static_cast<Element>(i), config));
   }
   auto splines = SplineTablesFor(config.vector_format);
   KILN_CHECK(splines.ok());  // the design point has been read, and its vector format is a float with a zero

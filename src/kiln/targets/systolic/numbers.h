@@ -48,7 +48,7 @@ class Numbers {
   std::shared_ptr<const BlockCodec> blocks_;
 };
 
-// The rule of the array's sums; `scaled` with block scales.
+// The rule of the array's sums, of the first pair (AtPrecision tells of others); `scaled` with block scales.
 MacRule RuleOf(const Config& config, bool scaled);
 
 // A code as it stands in memory, without its sign.

@@ -40,7 +40,7 @@ std::vector<uint8_t> SystolicProgram::EncodeStep(const Step& step) const {
   KILN_CHECK(step.kind == Step::Kind::kInstructions);
   std::vector<Instruction> piece(parts_.instructions.begin() + step.begin, parts_.instructions.begin() + step.end);
   piece.emplace_back();  // kEnd
-  piece.back().after_previous = false;
+  piece.back().wait_distance = 0;
   return Encode(piece, parts_.config);
 }
 

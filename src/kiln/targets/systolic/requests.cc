@@ -24,8 +24,7 @@ void AskLines(uint64_t address, int64_t stride, int64_t count, int64_t bytes, in
 void AskGroup(const Instruction& instruction, const Config& config, const Geometry& geometry, const Visit& visit,
               int32_t group, Requests* requests) {
   const Convolution& conv = instruction.convolution;
-  const int64_t lanes = instruction.opcode == Opcode::kDepthwise ? config.array_columns : config.array_rows;
-  const int64_t channel = group * lanes, bytes = config.input_format.bytes();
+  const int64_t lanes = config.array_rows, channel = group * lanes, bytes = config.input_format.bytes();
   const int64_t word = std::min(lanes, conv.channels - channel) * bytes;
   const uint64_t image = Offset(conv.input_base, visit.batch * conv.input_batch_stride + channel * bytes);
   for (int32_t py = 0; py < geometry.y.Places(visit.height); ++py) {
@@ -36,6 +35,53 @@ void AskGroup(const Instruction& instruction, const Config& config, const Geomet
       const int64_t at = iy * conv.input_row_stride + ix * conv.input_column_stride;
       Ask(Offset(image, at), inside ? word : 0, config.input_port_bytes, requests);
     }
+  }
+}
+
+// A word of `bytes` bytes at `address`, or padding, joins the request before it as long as that is of its kind, has
+// room and ends at no boundary of as many words as a beat brings.
+struct WordJoiner {
+  const Config& config;
+  uint64_t address = 0;  // of the request
+  int64_t words = 0, bytes = 0;
+  bool inside = false;
+
+  void Add(uint64_t at, bool word_inside, int64_t word_bytes, Requests* requests) {
+    const int64_t together = config.depthwise_words_per_cycle, word = config.depthwise_word_bytes();
+    const bool boundary = word_inside && at / static_cast<uint64_t>(word) % static_cast<uint64_t>(together) == 0;
+    if (words > 0 && (word_inside != inside || words == together || boundary)) Finish(requests);
+    if (words == 0) address = at;
+    inside = word_inside;
+    bytes += word_inside ? word_bytes : 0;
+    ++words;
+  }
+  void Finish(Requests* requests) {
+    Ask(address, bytes, config.input_port_bytes, requests);
+    words = bytes = 0;
+  }
+};
+
+// The words of a depthwise fill, place by place and column tile by column tile.
+void AskDepthwise(const Instruction& instruction, const Config& config, const Geometry& geometry, const Visit& visit,
+                  int32_t first, Requests* requests) {
+  const Convolution& conv = instruction.convolution;
+  const int64_t word = config.depthwise_word_bytes(), bytes = config.input_format.bytes();
+  const uint64_t image = Offset(conv.input_base, visit.batch * conv.input_batch_stride);
+  const int32_t end = std::min(first + instruction.tiling.groups_per_bank, geometry.column_tiles);
+  WordJoiner joiner{config};
+  for (int32_t py = 0; py < geometry.y.Places(visit.height); ++py) {
+    const int32_t iy = geometry.y.Coordinate(visit.y, py);
+    const bool row_inside = iy >= 0 && iy < conv.height;
+    for (int32_t px = 0; px < geometry.x.Places(visit.width); ++px) {
+      const int32_t ix = geometry.x.Coordinate(visit.x, px);
+      const int64_t at = iy * conv.input_row_stride + ix * conv.input_column_stride;
+      for (int32_t tile = first; tile < end; ++tile) {
+        joiner.Add(Offset(image, at + tile * word), row_inside && ix >= 0 && ix < conv.width,
+                   ValidColumns(instruction, config, tile) * bytes, requests);
+      }
+      if (!geometry.joined_rows) joiner.Finish(requests);
+    }
+    if (geometry.joined_rows) joiner.Finish(requests);
   }
 }
 
@@ -121,6 +167,10 @@ Requests InputFillRequests(const Instruction& instruction, const Config& config,
                            const Visit& visit, int32_t first, int32_t end) {
   const bool packed = instruction.opcode == Opcode::kMatrix && instruction.tiling.packing == Packing::kTaps;
   Requests requests;
+  if (instruction.opcode == Opcode::kDepthwise) {
+    AskDepthwise(instruction, config, geometry, visit, first, &requests);
+    end = first;
+  }
   for (int32_t group = first; group < end; ++group) {
     if (packed) {
       AskPackedGroup(instruction, config, visit, group, &requests);

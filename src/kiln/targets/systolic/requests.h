@@ -16,7 +16,7 @@ namespace kiln::systolic {
 // Beats of one request after the other; 0 for one that takes a cycle of its port and none of the bus (padding).
 using Requests = std::vector<int32_t>;
 
-// An input fill: row groups [first, end) of a pixel tile (matrix), or the region of column tile `first` (depthwise).
+// An input fill: row groups [first, end) of a pixel tile (matrix), or what begins with column tile `first` (depthwise).
 Requests InputFillRequests(const Instruction& instruction, const Config& config, const Geometry& geometry,
                            const Visit& visit, int32_t first, int32_t end);
 // One weight tile of batch `batch`; depthwise: the taps of one column tile.

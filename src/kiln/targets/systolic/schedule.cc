@@ -96,7 +96,12 @@ class Bounder {
         inputs += y.places * x.places + y.inside * x.inside * (beats - 1);
       }
     }
-    if (!depthwise && !g.inputs_resident) inputs *= g.blocks;
+    if (depthwise) {
+      const int64_t most = config_.depthwise_words_per_cycle;  // words of a request
+      inputs = CeilDivide(inputs, g.joined_rows ? most : std::min<int64_t>(most, tiling.groups_per_bank));
+    } else if (!g.inputs_resident) {
+      inputs *= g.blocks;
+    }
     inputs *= c.batch;
 
     if (depthwise) {
@@ -201,10 +206,12 @@ bool HasTiling(const Instruction& instruction, const Config& config) {
     return config.depthwise_multipliers > 0 && words <= config.depthwise_buffer_words &&
            c.taps() <= config.weight_buffer_words;
   }
-  return words <= config.input_buffer_words || PacksTaps(instruction, config);
+  return words <= config.input_buffer_words || PackingsOf(instruction, config).back() == Packing::kTaps;
 }
 
 std::vector<Packing> PackingsOf(const Instruction& instruction, const Config& config) {
+  const Convolution& c = instruction.convolution;
+  if (c.weight_layout == WeightLayout::kStrided && c.taps() > 1) return {Packing::kTaps};
   if (PacksTaps(instruction, config)) return {Packing::kChannels, Packing::kTaps};
   return {Packing::kChannels};
 }
@@ -226,10 +233,18 @@ std::vector<Tiling> TilingsOf(const Instruction& instruction, const Config& conf
         const int64_t words = GroupWords(trial, g, height, width);
         if (words > (depthwise ? config.depthwise_buffer_words : config.input_buffer_words)) continue;
         if (depthwise) {
-          // A block fetches its weights and inputs anew in either order: the order of pixel tiles decides parameters.
+          // A block fetches its weights anew in either order: the order of pixel tiles decides parameters.
           for (Order order : {Order::kInputOuter, Order::kWeightOuter}) {
             if (order == Order::kWeightOuter && (g.column_tiles == 1 || g.tiles_y * g.tiles_x == 1)) continue;
             t.order = order;
+            tilings.push_back(t);
+          }
+          // Several column tiles a fill serve to let a beat bring several words.
+          if (config.depthwise_words_per_cycle == 1) continue;
+          t.order = Order::kInputOuter;
+          for (int32_t together : Amounts(g.column_tiles, config.depthwise_buffer_words / words)) {
+            if (together == 1) continue;
+            t.groups_per_bank = together;
             tilings.push_back(t);
           }
           continue;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kiln/support/integer.h"
 #include "kiln/targets/systolic/schedule.h"
 #include "kiln/targets/systolic/timing.h"
 #include "kiln/targets/systolic/walk.h"
@@ -94,6 +95,8 @@ int64_t InputFetch(const Instruction& in, const Config& config, const Geometry& 
     const int64_t bytes = std::min<int64_t>(per_word, c.channels - group * per_word) * config.input_format.bytes();
     cycles += (bytes + config.input_port_bytes - 1) / config.input_port_bytes;
   }
+  // A request may bring several of the words that fit a beat.
+  if (depthwise) return CeilDivide(cycles * places, config.depthwise_words_per_cycle) * c.batch;
   return cycles * places * c.batch;
 }
 

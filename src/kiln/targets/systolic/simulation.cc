@@ -92,18 +92,8 @@ StatusOr<Simulated> Simulation::Run(const std::string& name, std::span<const uin
   KILN_RETURN_IF_ERROR(WriteFile(before, bytes));
   std::vector<std::string> arguments = {simulate_.string(), "--memory",  before.string(),      "--result",
                                         after.string(),     "--program", std::to_string(start)};
-  const auto add = [&](const char* flag, std::string value) {
-    arguments.insert(arguments.end(), {flag, std::move(value)});
-  };
-  if (options_.stall_probability > 0) add("--stalls", fmt::format("{}", options_.stall_probability));
-  if (options_.dram_bytes_per_cycle > 0) add("--dram", fmt::format("{}", options_.dram_bytes_per_cycle));
-  if (options_.dram_row_miss > 0) add("--row-miss", std::to_string(options_.dram_row_miss));
-  if (options_.memory_latency > 0) add("--latency", std::to_string(options_.memory_latency));
-  add("--seed", std::to_string(seed));
-  if (!wave.file.empty()) {
-    add("--wave", wave.file.string());
-    add("--wave-from", std::to_string(wave.begin));
-    add("--wave-to", std::to_string(wave.end));
+  for (const auto& more : {MemoryArguments(options_, seed), WaveArguments(wave)}) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
   }
   KILN_RETURN_IF_ERROR(RunProgram(arguments, log));
   KILN_ASSIGN_OR_RETURN(Simulated simulated, ReadLog(log));

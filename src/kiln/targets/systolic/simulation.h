@@ -12,6 +12,7 @@
 #include "kiln/support/process.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/interface/accelerator.h"
+#include "kiln/targets/interface/difference.h"
 #include "kiln/targets/interface/trace.h"
 #include "kiln/targets/systolic/program.h"
 
@@ -21,12 +22,6 @@ struct Simulated {
   int64_t cycles = -1;
   std::vector<int64_t> finished;  // the cycle in which each instruction was finished
   std::vector<UnitTrace> units;   // what the performance counters say (units.h)
-};
-
-// Which cycles of a run to record, counted as its instructions' ends are; no file: none.
-struct WaveOptions {
-  std::filesystem::path file;  // FST
-  int64_t begin = 0, end = 0;
 };
 
 class Simulation {
@@ -40,7 +35,8 @@ class Simulation {
                                           bool trace = false);
 
   // Runs the program that begins at address `start` of `program`, which stands in memory at `base`, behind `memory`,
-  // and leaves in `memory` what the machine has left there. `name` tells apart runs at the same time. Errors: the
+  // and leaves in `memory` what the machine has left there. `name` tells apart runs at the same time; cycles of `wave`
+  // are counted as the instructions' ends are. Errors: the
   // machine stops with an error code or does not end.
   StatusOr<Simulated> Run(const std::string& name, std::span<const uint8_t> program, uint64_t base, uint64_t start,
                           uint64_t seed, std::span<uint8_t> memory, const WaveOptions& wave = {}) const;

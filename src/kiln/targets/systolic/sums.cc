@@ -52,11 +52,14 @@ std::vector<std::vector<int64_t>> RowTilesOf(const Work& work, const Config& con
   return tiles;
 }
 
+int64_t Reduction(const Convolution& c) { return int64_t{c.taps()} * c.channels; }
+
 // The greatest magnitude that any codes of the operands add up to.
 int64_t WorstSum(const Work& work, const Config& config) {
-  const CodeRange weights = work.codes == nullptr ? work.weight_counts : CountsOf(config.weight_format);
+  const CodeRange weights =
+      work.codes == nullptr ? work.weight_counts : CountsOf(config.weight_format_of(work.instruction.precision));
   const SumRange product = Products(weights, work.input_counts);
-  const int64_t products = work.codes == nullptr ? work.instruction.convolution.channels : work.codes->rows;
+  const int64_t products = work.codes == nullptr ? Reduction(work.instruction.convolution) : work.codes->rows;
   // Twice for the zero point, which lies among the input's codes.
   return SaturatingMul(2 * products, std::max(-product.low, product.high));
 }
@@ -80,7 +83,7 @@ Sums SumsOf(const Work& work, const Config& config) {
   const CodeRange shifted = {inputs.low - work.input_zero, inputs.high - work.input_zero};
   Sums sums;
   if (work.codes == nullptr) {
-    sums.products = work.instruction.convolution.channels;
+    sums.products = Reduction(work.instruction.convolution);
     const SumRange product = Products(work.weight_counts, inputs);
     sums.psum = Repeated(product, std::min<int64_t>(sums.products, config.array_rows));
     sums.accumulation = Repeated(product, sums.products);
@@ -88,6 +91,7 @@ Sums SumsOf(const Work& work, const Config& config) {
     return sums;
   }
   const WeightCodes& codes = *work.codes;
+  const Format& weight_format = config.weight_format_of(work.instruction.precision);
   sums.products = codes.rows;
   const std::vector<std::vector<int64_t>> tiles = RowTilesOf(work, config);
   const auto columns = static_cast<size_t>(codes.columns);
@@ -98,9 +102,8 @@ Sums SumsOf(const Work& work, const Config& config) {
       for (const int64_t row : tile) {
         const int64_t first = (batch * codes.rows + row) * codes.columns;
         for (size_t n = 0; n < columns; ++n) {
-          const int64_t weight =
-              IntegerOperand(config.weight_format,
-                             kiln::LoadCode(config.weight_format, codes.codes.data(), first + static_cast<int64_t>(n)));
+          const int64_t weight = IntegerOperand(
+              weight_format, kiln::LoadCode(weight_format, codes.codes.data(), first + static_cast<int64_t>(n)));
           Grow(&psums[n], Products(weight, inputs));
           Grow(&results[n], Products(weight, shifted));
         }
@@ -173,10 +176,9 @@ std::string SumCheck::Note() const {
   const Sums& sums = longest_sums_;
   const bool in_psum = !accumulation.is_integer() || (psum.bits < accumulation.bits && !Fits(sums.psum, psum.bits));
   return fmt::format(
-      "sums of {} x {} can wrap in {} in {} layer{}: longest in '{}', {} products, up to {} bits; right would be {}",
-      config_.input_format.name, config_.weight_format.name,
-      in_psum ? "psum_format " + psum.name : "accumulation_format " + accumulation.name, layers_,
-      layers_ == 1 ? "" : "s", longest_, sums.products,
+      "sums of {} can wrap in {} in {} layer{}: longest in '{}', {} products, up to {} bits; right would be {}",
+      DescribePrecisions(config_), in_psum ? "psum_format " + psum.name : "accumulation_format " + accumulation.name,
+      layers_, layers_ == 1 ? "" : "s", longest_, sums.products,
       in_psum ? sums.psum.bits() : std::max(sums.accumulation.bits(), sums.result.bits()), Remedy());
 }
 

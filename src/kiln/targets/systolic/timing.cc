@@ -80,6 +80,99 @@ std::vector<PlaceRun> PlacesInside(const RegionAxis& axis, int32_t first, int32_
   return runs;
 }
 
+// Words that lie side by side in memory as in a depthwise bank: requests for as many as a beat brings, none across an
+// aligned group of so many words, so that it has one beat where words are aligned. Sizes in bytes.
+class WordRun {
+ public:
+  // `last_word`: what counts of the last one.
+  WordRun(const Config& config, int64_t words, int64_t last_word)
+      : words_(words),
+        last_word_(last_word),
+        word_(config.depthwise_word_bytes()),
+        together_(config.depthwise_words_per_cycle),
+        port_(config.input_port_bytes) {}
+
+  int64_t Beats(uint64_t address) const {
+    const int64_t first = First(address);
+    if (first == words_) return BeatsOf(address, Bytes(words_), port_);
+    const int64_t whole = (words_ - first - 1) / together_;  // requests between the first and the last
+    return BeatsOf(address, first * word_, port_) +
+           BeatsOfRun(Offset(address, first * word_), together_ * word_, whole, together_ * word_, port_) +
+           LastBeats(address);
+  }
+  int64_t LastBeats(uint64_t address) const {
+    const int64_t first = First(address);
+    const int64_t before = first == words_ ? 0 : first + (words_ - first - 1) / together_ * together_;
+    return BeatsOf(Offset(address, before * word_), Bytes(words_ - before), port_);
+  }
+  // As padding.
+  int64_t NullRequests() const { return CeilDivide(words_, together_); }
+
+ private:
+  // Words of the first request.
+  int64_t First(uint64_t address) const {
+    if (together_ == 1) return 1;
+    const uint64_t place = address / static_cast<uint64_t>(word_) % static_cast<uint64_t>(together_);
+    return std::min(words_, together_ - static_cast<int64_t>(place));
+  }
+  // Of the last `words` words.
+  int64_t Bytes(int64_t words) const { return (words - 1) * word_ + last_word_; }
+
+  int64_t words_, last_word_, word_, together_, port_;
+};
+
+// The places of one row of a region before, inside and behind the image, of an axis that is not compact.
+struct RowPlaces {
+  int64_t before = 0, inside = 0, behind = 0;
+  int64_t first = 0;  // input column of the first inside
+};
+
+RowPlaces PlacesOfRow(const RegionAxis& axis, int32_t first, int32_t tile, int32_t limit) {
+  const int64_t from = axis.Coordinate(first, 0), end = from + axis.Places(tile);
+  RowPlaces row;
+  row.first = std::clamp<int64_t>(from, 0, limit);
+  row.inside = std::max<int64_t>(std::min<int64_t>(end, limit) - row.first, 0);
+  row.before = std::clamp<int64_t>(-from, 0, end - from);
+  row.behind = end - from - row.before - row.inside;
+  return row;
+}
+
+// A depthwise fill whose rows are runs (Geometry::joined_rows).
+int64_t JoinedFetchCycles(const Instruction& instruction, const Config& config, const Geometry& geometry,
+                          const Visit& visit) {
+  const Convolution& conv = instruction.convolution;
+  const uint64_t image = Offset(conv.input_base, visit.batch * conv.input_batch_stride);
+  const RowPlaces places = PlacesOfRow(geometry.x, visit.x, visit.width, conv.width);
+  const int64_t word = config.depthwise_word_bytes(), tiles = geometry.column_tiles;
+  const auto nulls = [&](int64_t count) { return WordRun(config, count * tiles, word).NullRequests(); };
+  const int64_t padding = nulls(places.before) + nulls(places.behind);
+  const WordRun run(config, places.inside * tiles, word);
+  int64_t cycles = 0, rows_inside = 0;
+  for (const PlaceRun& row : PlacesInside(geometry.y, visit.y, visit.height, conv.height)) {
+    rows_inside += row.count;
+    cycles += row.count * padding;
+    if (places.inside == 0) continue;
+    const int64_t period = std::min(row.count, BeatPeriod(row.step * conv.input_row_stride, config.input_port_bytes));
+    for (int64_t i = 0; i < period; ++i) {
+      const int64_t at = (row.first + i * row.step) * conv.input_row_stride + places.first * conv.input_column_stride;
+      cycles += (row.count - i + period - 1) / period * run.Beats(Offset(image, at));
+    }
+  }
+  return cycles + (geometry.y.Places(visit.height) - rows_inside) * nulls(geometry.x.Places(visit.width));
+}
+
+// What is asked for of one place: the word of row group `group`, or those of the depthwise fill that begins with that
+// column tile.
+WordRun PlaceRunOf(const Instruction& instruction, const Config& config, const Geometry& geometry, int32_t group) {
+  const int64_t bytes = config.input_format.bytes();
+  if (instruction.opcode == Opcode::kMatrix) {
+    const int64_t codes = instruction.convolution.channels - int64_t{group} * config.array_rows;
+    return {config, 1, std::min<int64_t>(codes, config.array_rows) * bytes};
+  }
+  const int32_t end = std::min(group + instruction.tiling.groups_per_bank, geometry.column_tiles);
+  return {config, end - group, ValidColumns(instruction, config, end - 1) * bytes};
+}
+
 }  // namespace
 
 int64_t GroupFetchCycles(const Instruction& instruction, const Config& config, const Geometry& geometry,
@@ -88,12 +181,22 @@ int64_t GroupFetchCycles(const Instruction& instruction, const Config& config, c
   if (instruction.opcode == Opcode::kMatrix && instruction.tiling.packing == Packing::kTaps) {
     return PackedFetchCycles(instruction, config, visit, group);
   }
+  if (geometry.joined_rows) return JoinedFetchCycles(instruction, config, geometry, visit);
+  const WordRun run = PlaceRunOf(instruction, config, geometry, group);
   const int64_t per_word = instruction.opcode == Opcode::kDepthwise ? config.array_columns : config.array_rows;
   const int64_t channel = group * per_word, bytes = config.input_format.bytes(), port = config.input_port_bytes;
-  const int64_t word = std::min(per_word, conv.channels - channel) * bytes;
   const uint64_t image = Offset(conv.input_base, visit.batch * conv.input_batch_stride + channel * bytes);
   const std::vector<PlaceRun> rows = PlacesInside(geometry.y, visit.y, visit.height, conv.height);
   const std::vector<PlaceRun> columns = PlacesInside(geometry.x, visit.x, visit.width, conv.width);
+  // Of `count` places.
+  const auto beats_of_row = [&](uint64_t address, int64_t step, int64_t count) {
+    const int64_t period = std::min(count, BeatPeriod(step, port));
+    int64_t beats = 0;
+    for (int64_t i = 0; i < period; ++i) {
+      beats += (count - i + period - 1) / period * run.Beats(Offset(address, i * step));
+    }
+    return beats;
+  };
   int64_t inside = 0, beats = 0;
   for (const PlaceRun& column : columns) {
     const int64_t step = column.step * conv.input_column_stride;
@@ -104,12 +207,13 @@ int64_t GroupFetchCycles(const Instruction& instruction, const Config& config, c
       for (int64_t i = 0; i < period; ++i) {
         const int64_t alike = (row.count - i + period - 1) / period;
         const int64_t at = (row.first + i * row.step) * conv.input_row_stride + column.first * conv.input_column_stride;
-        beats += alike * BeatsOfRun(Offset(image, at), step, column.count, word, port);
+        beats += alike * beats_of_row(Offset(image, at), step, column.count);
       }
     }
   }
-  // A padding word takes a cycle. A word lies inside one block, whose scale comes beside the first beat.
-  return GroupWords(instruction, geometry, visit.height, visit.width) - inside + beats;
+  // Padding takes a cycle a request. A word lies inside one block, whose scale comes beside the first beat.
+  const int64_t padding = GroupWords(instruction, geometry, visit.height, visit.width) - inside;
+  return padding * run.NullRequests() + beats;
 }
 
 int64_t WeightFetchCycles(const Instruction& instruction, const Config& config, int32_t batch, int32_t row_tile,
@@ -172,10 +276,15 @@ int64_t LastGroupBeats(const Instruction& instruction, const Config& config, con
   const int64_t iy = geometry.y.Coordinate(visit.y, geometry.y.Places(visit.height) - 1);
   const int64_t ix = geometry.x.Coordinate(visit.x, geometry.x.Places(visit.width) - 1);
   if (iy < 0 || iy >= conv.height || ix < 0 || ix >= conv.width) return 1;
+  if (geometry.joined_rows) {
+    const RowPlaces places = PlacesOfRow(geometry.x, visit.x, visit.width, conv.width);
+    const WordRun run(config, places.inside * geometry.column_tiles, config.depthwise_word_bytes());
+    return run.LastBeats(Offset(image, iy * conv.input_row_stride + places.first * conv.input_column_stride));
+  }
   const int64_t per_word = instruction.opcode == Opcode::kDepthwise ? config.array_columns : config.array_rows;
   const int64_t channel = group * per_word, bytes = config.input_format.bytes();
   const int64_t at = iy * conv.input_row_stride + ix * conv.input_column_stride + channel * bytes;
-  return BeatsOf(Offset(image, at), std::min(per_word, conv.channels - channel) * bytes, config.input_port_bytes);
+  return PlaceRunOf(instruction, config, geometry, group).LastBeats(Offset(image, at));
 }
 
 int64_t LastWeightBeats(const Instruction& instruction, const Config& config, int32_t batch, int32_t row_tile,
@@ -346,11 +455,13 @@ class Estimator {
   }
 
   int64_t DepthwiseBlock(const Visit& visit, int64_t index) {
-    const int64_t inputs = FillInputs(GroupFetchCycles(in_, config_, geometry_, visit, visit.first_column));
+    if (visit.fetch_inputs) {
+      inputs_ready_ = FillInputs(GroupFetchCycles(in_, config_, geometry_, visit, visit.first_column));
+    }
     const int64_t weights = FillWeights(WeightFetchCycles(in_, config_, visit.batch, 0, visit.first_column));
-    const int64_t start = std::max({clock_.depthwise, inputs, weights, AccumulationBank(index)});
+    const int64_t start = std::max({clock_.depthwise, inputs_ready_, weights, AccumulationBank(index)});
     clock_.depthwise = start + DepthwiseCycles(in_, config_, visit);
-    inputs_.released[static_cast<size_t>((inputs_.next - 1) & 1)] = clock_.depthwise;
+    if (visit.last_of_inputs) inputs_.released[static_cast<size_t>((inputs_.next - 1) & 1)] = clock_.depthwise;
     weights_.released[static_cast<size_t>((weights_.next - 1) & 1)] = clock_.depthwise;
     return clock_.depthwise;
   }

@@ -21,7 +21,8 @@ int64_t StreamBeats(const Stream& stream, const Config& config, uint64_t address
 // Column tiles that leave an accumulation bank together, pixel by pixel: those that an output's scale block spans.
 int32_t DrainColumns(const VectorProgram& program, const Config& config);
 
-// Fetch cycles of row group `group` of a pixel tile (matrix), or of the region of column tile `group` (depthwise).
+// Fetch cycles of row group `group` of a pixel tile (matrix), or of the fill that begins with column tile `group`
+// (depthwise).
 int64_t GroupFetchCycles(const Instruction& instruction, const Config& config, const Geometry& geometry,
                          const Visit& visit, int32_t group);
 // Fetch cycles of one weight tile of batch `batch`; depthwise: of the taps of one column tile.

@@ -98,20 +98,15 @@ int64_t VectorEngine::ScaleAddressOf(const Stream& stream, int64_t row) const {
 }
 
 void VectorEngine::LoadDense(const Stream& stream, float factor, const uint8_t* from, int64_t count, float* out) const {
-  switch (stream.element) {
-    case Element::kVector:
-      numbers_->TableOf(stream.element).DecodeCodes(from, count, out);
-      return;
-    case Element::kInput:
-    case Element::kWeight:
-      numbers_->TableOf(stream.element).DecodeCodes(from, count, out);
-      if (factor != 1.0f) {
-        for (int64_t n = 0; n < count; ++n) out[n] *= factor;
-      }
-      break;
-    default:
-      kernels_->load(stream.element, factor, stream.zero_point, from, count, out);
-      break;
+  if (stream.element == Element::kVector) {
+    numbers_->TableOf(stream.element).DecodeCodes(from, count, out);
+    return;
+  }
+  if (!IsCode(stream.element)) {
+    kernels_->load(stream.element, factor, stream.zero_point, from, count, out);
+  } else {
+    numbers_->TableOf(stream.element).DecodeCodes(from, count, out);
+    for (int64_t n = 0; factor != 1.0f && n < count; ++n) out[n] *= factor;
   }
   numbers_->Round(out, count);
 }

@@ -73,6 +73,15 @@ Encoding IntegerEncoding(const Quantisation& q, float scale) {
   return e;
 }
 
+// The first of the design point's elements that are codes of a format.
+std::optional<Element> ElementOf(const Format& format, const Config& config) {
+  for (int p = 0; p < config.precisions(); ++p) {
+    if (format == config.input_format_of(p)) return InputElement(p);
+    if (format == config.weight_format_of(p)) return WeightElement(p);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 StatusOr<Encoding> EncodingOf(const Value& value, const Config& config) {
@@ -110,8 +119,9 @@ StatusOr<Encoding> EncodingOf(const Value& value, const Config& config) {
   if (IsPlainInteger(format) && format.bits <= 16) return IntegerEncoding(q, scale);
   if (format.name == "fp32" && scale == 1.0f) return e;
   if (format == config.vector_format && scale == 1.0f) return VectorEncoding(config);
-  if (has_zero_point || (format != config.input_format && format != config.weight_format)) return Foreign(q);
-  e.element = format == config.input_format ? Element::kInput : Element::kWeight;
+  const std::optional<Element> element = has_zero_point ? std::nullopt : ElementOf(format, config);
+  if (!element.has_value()) return Foreign(q);
+  e.element = *element;
   e.format = format;
   e.bytes = format.bytes();
   e.scale = scale;

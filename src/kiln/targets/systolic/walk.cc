@@ -39,7 +39,11 @@ Geometry GeometryOf(const Instruction& instruction, const Config& config) {
   g.rows_per_group = RowsPerGroup(instruction);
   g.groups = GroupsOf(instruction, config);
   if (instruction.opcode == Opcode::kDepthwise) {
+    const int64_t bytes = config.input_format.bytes();
     g.blocks = g.column_tiles;
+    g.tile_fills = TilesOf(g.column_tiles, tiling.groups_per_bank);
+    g.joined_rows = config.depthwise_words_per_cycle > 1 && g.tile_fills == 1 && !g.x.compact() &&
+                    conv.channels % config.array_columns == 0 && conv.input_column_stride == conv.channels * bytes;
     return g;
   }
   g.blocks = TilesOf(g.column_tiles, tiling.columns_per_block);
@@ -60,11 +64,14 @@ std::vector<Visit> VisitsOf(const Instruction& instruction, const Config& config
   const Convolution& conv = instruction.convolution;
   const Tiling& tiling = instruction.tiling;
   const Geometry g = GeometryOf(instruction, config);
-  const int32_t columns_per_block = instruction.opcode == Opcode::kDepthwise ? 1 : tiling.columns_per_block;
+  const bool depthwise = instruction.opcode == Opcode::kDepthwise;
+  const int32_t columns_per_block = depthwise ? 1 : tiling.columns_per_block;
   const int32_t tiles = g.tiles_y * g.tiles_x;
   const bool input_outer = tiling.order == Order::kInputOuter;
   const int32_t outer = input_outer ? tiles : g.blocks;
   const int32_t inner = input_outer ? g.blocks : tiles;
+  // Visits one behind the other that an input fill serves.
+  const int32_t served = depthwise ? tiling.groups_per_bank : g.inputs_resident ? inner : 1;
 
   std::vector<Visit> visits;
   visits.reserve(static_cast<size_t>(conv.batch) * static_cast<size_t>(outer) * static_cast<size_t>(inner));
@@ -81,8 +88,8 @@ std::vector<Visit> VisitsOf(const Instruction& instruction, const Config& config
         v.width = std::min(tiling.tile_width, conv.out_width - v.x);
         v.first_column = block * columns_per_block;
         v.columns = std::min(columns_per_block, g.column_tiles - v.first_column);
-        v.fetch_inputs = !g.inputs_resident || j == 0;
-        v.last_of_inputs = !g.inputs_resident || j == inner - 1;
+        v.fetch_inputs = j % served == 0;
+        v.last_of_inputs = (j + 1) % served == 0 || j == inner - 1;
         v.fetch_weights = !g.weights_resident || j == 0;
         v.last_of_weights = !g.weights_resident || j == inner - 1;
         visits.push_back(v);

@@ -38,8 +38,12 @@ struct Geometry {
   int32_t rows_per_group = 1;  // row tiles in a row group: the taps, or 1 with tap packing
   int32_t groups = 1;          // row groups
   int32_t column_tiles = 1;
-  int32_t blocks = 1;                // column blocks
-  int32_t fills = 1;                 // input fills that a block needs
+  int32_t blocks = 1;      // column blocks
+  int32_t fills = 1;       // input fills that a block needs
+  int32_t tile_fills = 1;  // depthwise: input fills of a pixel tile, each for groups_per_bank blocks
+  // Depthwise: rows of a pixel tile's region are without gaps in memory and in the bank, so that a beat of the input
+  // port may bring words of several pixels.
+  bool joined_rows = false;
   int32_t tiles_y = 1, tiles_x = 1;  // pixel tiles of one batch
   bool inputs_resident = false;
   bool weights_resident = false;
@@ -47,7 +51,7 @@ struct Geometry {
   int32_t row_tiles() const { return groups * rows_per_group; }
 };
 
-// For kMatrix and kDepthwise. Depthwise: a block is one column tile, one fill, one group.
+// For kMatrix and kDepthwise. Depthwise: a block is one column tile, one group; a fill serves groups_per_bank of them.
 Geometry GeometryOf(const Instruction& instruction, const Config& config);
 
 // Geometry's row_tiles(), without the rest.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kiln/support/check.h"
+#include "kiln/targets/interface/difference.h"
 #include "kiln/targets/systolic/cycle.h"
 #include "kiln/targets/systolic/emit.h"
 #include "kiln/targets/systolic/host.h"
@@ -17,13 +18,6 @@ namespace kiln::systolic {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The first place in which two lists differ.
-std::optional<size_t> FirstDifferent(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
-  const auto [x, y] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-  if (x == a.end() && y == b.end()) return std::nullopt;
-  return static_cast<size_t>(x - a.begin());
-}
 
 // The instructions of one step at both levels, on the memory as it stands before it.
 class StepOnBoth {
@@ -78,7 +72,7 @@ Status RecordStep(const StepOnBoth& step, const Config& config, bool timed, cons
   if (!index.has_value()) return OkStatus();
   KILN_ASSIGN_OR_RETURN(const PrefixRun actual, step.InRtl(count));
   const CycleWindow window = WindowAround(*index, expected.ends, actual.ends, config.memory_latency);
-  KILN_RETURN_IF_ERROR(step.InRtl(count, {.file = file, .begin = window.begin, .end = window.end}).status());
+  KILN_RETURN_IF_ERROR(step.InRtl(count, {.file = file, .window = window}).status());
   found->recorded = true;
   found->kernel = static_cast<int>(step.instructions()[std::min(*index, count - 1)].kernel);
   found->begin = window.begin;
@@ -103,19 +97,6 @@ StatusOr<std::optional<size_t>> FirstDifferentInstruction(size_t instructions, b
     (x.memory == y.memory ? alike : different) = middle;
   }
   return std::min(first.value_or(different - 1), different - 1);
-}
-
-CycleWindow WindowAround(size_t index, const std::vector<int64_t>& expected_ends,
-                         const std::vector<int64_t>& actual_ends, int64_t latency) {
-  constexpr size_t kBefore = 2;
-  CycleWindow window;
-  if (index >= kBefore && index - kBefore < actual_ends.size()) window.begin = actual_ends[index - kBefore];
-  for (const std::vector<int64_t>* ends : {&expected_ends, &actual_ends}) {
-    if (ends->empty()) continue;
-    window.end = std::max(window.end, (*ends)[std::min(index, ends->size() - 1)]);
-  }
-  window.end += 2 * latency;
-  return window;
 }
 
 StatusOr<Waveform> RecordDifference(const SystolicProgram& program, const Batch& batch, const RtlOptions& options,

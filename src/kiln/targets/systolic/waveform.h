@@ -29,14 +29,6 @@ using PrefixRunner = std::function<StatusOr<PrefixRun>(size_t instructions)>;
 StatusOr<std::optional<size_t>> FirstDifferentInstruction(size_t instructions, bool timed, const PrefixRunner& expected,
                                                           const PrefixRunner& actual);
 
-// Cycles to record for instruction `index`: from the end of the last but one before it, since units fetch ahead, to its
-// own at both levels, and what becomes of it in a memory of latency `latency`.
-struct CycleWindow {
-  int64_t begin = 0, end = 0;
-};
-CycleWindow WindowAround(size_t index, const std::vector<int64_t>& expected_ends,
-                         const std::vector<int64_t>& actual_ends, int64_t latency);
-
 // Accelerator::RecordDifference.
 StatusOr<Waveform> RecordDifference(const SystolicProgram& program, const Batch& batch, const RtlOptions& options,
                                     const std::filesystem::path& file);

@@ -3,11 +3,15 @@
 #include <algorithm>
 
 #include "kiln/ir/shape_inference.h"
+#include "kiln/support/integer.h"
 #include "kiln/targets/interface/family.h"
 #include "kiln/targets/vta/codegen.h"
+#include "kiln/targets/vta/cost.h"
 #include "kiln/targets/vta/emit.h"
+#include "kiln/targets/vta/fold_rows.h"
 #include "kiln/targets/vta/lower.h"
 #include "kiln/targets/vta/run_network.h"
+#include "kiln/targets/vta/waveform.h"
 
 namespace kiln::vta {
 namespace {
@@ -50,6 +54,7 @@ StatusOr<std::unique_ptr<Program>> VtaAccelerator::CompileWithThreads(const Grap
   for (Refusals refusals;;) {
     const size_t before = refusals.size();
     KILN_ASSIGN_OR_RETURN(Network network, Lower(known ? graph : inferred, config_, options, refusals));
+    FoldRows(&network, config_);
     StatusOr<std::unique_ptr<VtaProgram>> program = Generate(std::move(network), config_, threads, &refusals);
     if (program.ok()) return std::move(program).value();
     if (refusals.size() == before || !options.host_fallback) return program.status();
@@ -75,19 +80,35 @@ Status VtaAccelerator::EmitRtl(const Program& program, const std::filesystem::pa
   return EmitVta(LaunchesOf(*compiled), folder);
 }
 
-StatusOr<Cost> VtaAccelerator::EstimateCost(int node_nm) const {
-  Cost cost;
-  cost.node_nm = node_nm;
-  cost.multipliers = static_cast<int64_t>(PeakMacsPerCycle());
-  cost.on_chip_memory_bits =
-      8 * (config_.uop_buffer_bytes + config_.input_buffer_bytes + config_.weight_buffer_bytes +
-           config_.accumulator_buffer_bytes + config_.accumulators() * config_.output_element_bytes());
-  cost.notes = {"no model of area and energy yet"};
-  return cost;
+StatusOr<Waveform> VtaAccelerator::RecordDifference(const Program& program, const Batch& batch,
+                                                    const RtlOptions& options,
+                                                    const std::filesystem::path& file) const {
+  const auto* compiled = dynamic_cast<const VtaProgram*>(&program);
+  if (compiled == nullptr) {
+    return ErrorAt("", name(), "the program was compiled for another family", "compile it for this one");
+  }
+  return vta::RecordDifference(*compiled, batch, options, file);
+}
+
+StatusOr<Cost> VtaAccelerator::EstimateCost(int node_nm) const { return CostOf(config_, node_nm); }
+
+StatusOr<Energy> VtaAccelerator::EstimateEnergy(const Program& program, int node_nm) const {
+  const auto* compiled = dynamic_cast<const VtaProgram*>(&program);
+  if (compiled == nullptr) {
+    return ErrorAt("", name(), "the program was compiled for another family", "compile it for this one");
+  }
+  Events events;
+  for (const Step& step : compiled->parts().steps) {
+    if (step.launch.has_value()) CountEvents(step.launch->instructions, config_, &events);
+  }
+  KILN_ASSIGN_OR_RETURN(Energy energy, EnergyOf(events, config_, node_nm));
+  // One image's share of launches that work on several.
+  for (EnergyPart& part : energy.parts) part.count = CeilDivide(part.count, compiled->parts().images_at_once);
+  return energy;
 }
 
 StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml, std::string_view source) {
-  KILN_ASSIGN_OR_RETURN(Config config, ParseConfig(yaml, source));
+  KILN_ASSIGN_OR_RETURN(Config config, ParseConfigOfFile(yaml, source));
   return std::make_unique<VtaAccelerator>(std::move(config));
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kiln/hardware/axi_port.h"
 #include "kiln/targets/interface/accelerator.h"
 #include "kiln/targets/vta/config.h"
 
@@ -28,7 +29,13 @@ class VtaAccelerator final : public Accelerator {
                                                         int threads) const;
   StatusOr<RunResult> Run(const Program& program, const Batch& batch, const RunOptions& options) const override;
   Status EmitRtl(const Program& program, const std::filesystem::path& folder) const override;
+  StatusOr<Waveform> RecordDifference(const Program& program, const Batch& batch, const RtlOptions& options,
+                                      const std::filesystem::path& file) const override;
   StatusOr<Cost> EstimateCost(int node_nm) const override;
+  StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const override;
+  uint64_t MostMemoryLatency() const override {
+    return static_cast<uint64_t>(config_.memory_latency - kAxiPortLatency);
+  }
   double PeakMacsPerCycle() const override {
     return static_cast<double>(config_.batch) * config_.block_in * config_.block_out;
   }

@@ -1,6 +1,7 @@
 #include "kiln/targets/vta/codegen.h"
 
 #include "fmt/format.h"
+#include "kiln/support/check.h"
 #include "kiln/targets/vta/cycle.h"
 
 namespace kiln::vta {
@@ -12,7 +13,7 @@ struct MatrixCode {
   Certificate certificate;
 };
 
-constexpr int kMeasured = 4;  // tilings that are run at the cycle level
+constexpr int kMeasured = 6;  // tilings that are run at the cycle level
 
 // Cycles of a launch in a memory of that image; what it computes does not matter.
 StatusOr<int64_t> CyclesOf(const Launch& launch, const MemoryImage& image, const Config& config) {
@@ -25,32 +26,60 @@ StatusOr<int64_t> CyclesOf(const Launch& launch, const MemoryImage& image, const
   return static_cast<int64_t>(result.time.cycles);
 }
 
-// Of the best tilings whose micro-ops fit, the one that takes the fewest cycles.
-StatusOr<MatrixCode> GenerateWith(const MatrixLayer& layer, int threads, const CodeContext& context) {
-  const MatrixShape shape = ShapeOf(layer, context.network, context.config);
-  Status reason = absl::UnimplementedError("the input of one output needs more than the buffers hold");
-  std::optional<MatrixCode> best;
-  MemoryImage image_of_best;
-  int measured = 0;
-  for (const RankedTiling& ranked : RankTilings(shape, context.config, threads)) {
-    MemoryImage image = *context.image;
-    const CodeContext trial{context.config, context.network, context.map_addresses, &image};
-    auto launch = GenerateMatrix(layer, ranked.tiling, trial);
+// Runs tilings of a layer at the cycle level and keeps the fastest.
+class Trials {
+ public:
+  Trials(const MatrixLayer& layer, const CodeContext& context)
+      : layer_(layer), context_(context), shape_(ShapeOf(layer, context.network)) {}
+
+  const MatrixShape& shape() const { return shape_; }
+  // The first `most` of them whose micro-ops fit.
+  Status Run(const std::vector<RankedTiling>& tilings, int most) {
+    int measured = 0;
+    for (const RankedTiling& ranked : tilings) {
+      if (measured == most) break;
+      KILN_ASSIGN_OR_RETURN(const bool fits, Try(ranked.tiling));
+      if (fits) ++measured;
+    }
+    return OkStatus();
+  }
+  // The fastest, with its constants and program in memory; Unimplemented: none fits.
+  StatusOr<MatrixCode> Take() {
+    if (!best_.has_value()) return reason_;
+    *context_.image = std::move(image_of_best_);
+    return *std::move(best_);
+  }
+
+ private:
+  StatusOr<bool> Try(const MatrixTiling& tiling) {
+    MemoryImage image = *context_.image;
+    auto launch = GenerateMatrix(layer_, tiling, {context_.config, context_.network, context_.map_addresses, &image});
     if (launch.status().code() == StatusCode::kUnimplemented) {
-      reason = launch.status();
-      continue;
+      reason_ = launch.status();
+      return false;
     }
     KILN_RETURN_IF_ERROR(launch.status());
-    KILN_ASSIGN_OR_RETURN(const int64_t cycles, CyclesOf(*launch, image, context.config));
-    if (!best.has_value() || static_cast<double>(cycles) < best->certificate.cost) {
-      best = MatrixCode{*std::move(launch), ranked.tiling, CertificateOf(shape, context.config, cycles)};
-      image_of_best = std::move(image);
+    KILN_ASSIGN_OR_RETURN(const int64_t cycles, CyclesOf(*launch, image, context_.config));
+    if (!best_.has_value() || static_cast<double>(cycles) < best_->certificate.cost) {
+      best_ = MatrixCode{*std::move(launch), tiling, CertificateOf(shape_, context_.config, cycles)};
+      image_of_best_ = std::move(image);
     }
-    if (++measured == kMeasured) break;
+    return true;
   }
-  if (!best.has_value()) return reason;
-  *context.image = std::move(image_of_best);
-  return *std::move(best);
+
+  const MatrixLayer& layer_;
+  const CodeContext& context_;
+  const MatrixShape shape_;
+  Status reason_ = absl::UnimplementedError("the input of one output needs more than the buffers hold");
+  std::optional<MatrixCode> best_;
+  MemoryImage image_of_best_;
+};
+
+// The fastest of the tilings that promise most.
+StatusOr<MatrixCode> GenerateWith(const MatrixLayer& layer, int threads, const CodeContext& context) {
+  Trials trials(layer, context);
+  KILN_RETURN_IF_ERROR(trials.Run(RankTilings(trials.shape(), context.config, threads), kMeasured));
+  return trials.Take();
 }
 
 // With so many virtual threads, or as many as there can be; 0: as many as are best.
@@ -76,15 +105,56 @@ StatusOr<MatrixCode> GenerateBest(const MatrixLayer& layer, int threads, const C
   return best;
 }
 
+struct VectorCode {
+  Launch launch;
+  Certificate certificate;
+};
+
+StatusOr<VectorCode> GenerateMeasured(const VectorLayer& layer, int threads, const CodeContext& context) {
+  VectorCode code;
+  KILN_ASSIGN_OR_RETURN(code.launch, GenerateVector(layer, threads, context));
+  KILN_ASSIGN_OR_RETURN(const int64_t cycles, CyclesOf(code.launch, *context.image, context.config));
+  code.certificate = CertificateOf(layer, context, cycles);
+  return code;
+}
+
+// The host, roughly: operations a microsecond, and microseconds before an operator begins.
+constexpr double kHostOperations = 500, kHostBegin = 50;
+
+RunPlan PlanOf(const ProgramParts& parts) {
+  std::vector<PlannedStep> steps;
+  for (size_t i = 0; i < parts.steps.size(); ++i) {
+    const Step& step = parts.steps[i];
+    const KernelInfo& kernel = parts.kernels[i];
+    PlannedStep planned{step.transfers, nullptr, step.reads, step.writes, 0};
+    if (step.host.has_value()) {
+      planned.host = &*step.host;
+      planned.microseconds = kHostBegin + static_cast<double>(kernel.operations) / kHostOperations;
+    } else {
+      planned.microseconds = kernel.certificate.cost / parts.config.clock_mhz;
+    }
+    steps.push_back(std::move(planned));
+  }
+  return PlanRun(steps, parts.final_transfers, parts.maps, parts.config);
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<VtaProgram>> Generate(Network network, const Config& config, int threads, Refusals* refusals) {
   ProgramParts parts;
   parts.config = config;
+  parts.images_at_once = network.images_at_once;
   MemoryImage image;
   for (const FeatureMap& map : network.maps) {
     const auto bytes = static_cast<uint64_t>(map.bytes(config));
-    parts.map_addresses.push_back(image.Reserve(bytes));
+    if (map.inside.has_value()) {
+      const auto other = static_cast<size_t>(map.inside->map);
+      const int64_t before = map.inside->first_block * map.rows() * map.pitch() * config.output_element_bytes();
+      KILN_CHECK(map.rows() == network.maps[other].rows() && map.pitch() == network.maps[other].pitch());
+      parts.map_addresses.push_back(parts.map_addresses[other] + static_cast<uint64_t>(before));
+    } else {
+      parts.map_addresses.push_back(image.Reserve(bytes));
+    }
     Clear(map, config, {&*image.At(parts.map_addresses.back()), bytes});
   }
   const size_t activation_bytes = image.bytes().size();
@@ -103,10 +173,16 @@ StatusOr<std::unique_ptr<VtaProgram>> Generate(Network network, const Config& co
       step.launch = std::move(code->launch);
       step.tiling = code->tiling;
       layer.info.certificate = code->certificate;
+      step.reads = {layer.matrix->input.map};
+      if (layer.matrix->residual.has_value()) step.reads.push_back(layer.matrix->residual->map);
+      step.writes = {layer.matrix->output};
     } else if (layer.vector.has_value()) {
-      auto launch = GenerateVector(*layer.vector, threads == 1 ? 1 : 2, context);
-      if (!launch.ok()) return failed(launch.status());
-      step.launch = *std::move(launch);
+      auto code = GenerateMeasured(*layer.vector, threads == 1 ? 1 : 2, context);
+      if (!code.ok()) return failed(code.status());
+      step.launch = std::move(code->launch);
+      layer.info.certificate = code->certificate;
+      for (const MapView& input : layer.vector->inputs) step.reads.push_back(input.map);
+      step.writes = {layer.vector->output};
     }
     parts.kernels.push_back(std::move(layer.info));
     parts.steps.push_back(std::move(step));
@@ -118,6 +194,7 @@ StatusOr<std::unique_ptr<VtaProgram>> Generate(Network network, const Config& co
   parts.final_transfers = std::move(network.final_transfers);
   parts.inputs = std::move(network.inputs);
   parts.outputs = std::move(network.outputs);
+  parts.plan = PlanOf(parts);
   return std::make_unique<VtaProgram>(std::move(parts));
 }
 

@@ -29,6 +29,9 @@ struct CodeContext {
 StatusOr<Launch> GenerateMatrix(const MatrixLayer& layer, const MatrixTiling& tiling, const CodeContext& context);
 // With one or two virtual threads; one where registers and constants leave no room for two, or sums of 32 bits leave.
 StatusOr<Launch> GenerateVector(const VectorLayer& layer, int threads, const CodeContext& context);
+// Of a vector layer that takes so many cycles. No launch takes less than a cycle an ALU step, or than every element
+// that it reads and every one that it writes keeps the memory port.
+Certificate CertificateOf(const VectorLayer& layer, const CodeContext& context, int64_t cycles);
 
 // The whole network. `threads`: virtual threads of every layer, fewer where so many cannot be; 0: whichever is fastest.
 // Unimplemented, naming the layer: one for which no tiling fits.

@@ -20,6 +20,8 @@
 namespace kiln::vta {
 namespace {
 
+constexpr int64_t kBeatsOfConstant = 8;  // about
+
 class MatrixGenerator {
  public:
   MatrixGenerator(const MatrixLayer& layer, const MatrixTiling& tiling, const CodeContext& context)
@@ -27,15 +29,16 @@ class MatrixGenerator {
         tiling_(tiling),
         context_(context),
         config_(context.config),
-        shape_(ShapeOf(layer, context.network, context.config)),
-        regions_(RegionsOf(context.config, tiling.threads)),
-        tiles_(TilesOf(shape_, tiling)),
+        shape_(ShapeOf(layer, context.network)),
+        regions_(RegionsOf(shape_, context.config, tiling.threads)),
+        tiles_(TilesOf(shape_, tiling, context.config)),
         emitter_(context.config) {}
 
   StatusOr<Launch> Generate() {
+    if (tiles_.empty()) return absl::UnimplementedError("the tiling does not fit on chip");
     PlaceWeights();
     PlaceConstants();
-    for (const Tile& tile : tiles_) chunks_total_ += tile.chunks.size();
+    reset_.resize(threads());
     for (size_t k = 0; k < tiles_.size(); ++k) EmitTile(k);
     if (threads() > 1) EmitResult(tiles_.size() - 1);
     // The stores that nobody has waited for.
@@ -46,12 +49,12 @@ class MatrixGenerator {
 
  private:
   size_t threads() const { return static_cast<size_t>(tiling_.threads); }
-  int64_t SumsAt(size_t tile) const {
-    return static_cast<int64_t>(tile % threads()) * (tiling_.threads == 1 ? 0 : regions_.sums);
-  }
+  size_t RegionOf(size_t tile) const { return threads() == 1 ? 0 : tile % threads(); }
+  int64_t SumsAt(size_t tile) const { return static_cast<int64_t>(RegionOf(tile)) * regions_.pitch; }
   bool is_wide() const { return context_.map(layer_.output).wide; }
   bool begins_with_bias() const { return layer_.requantisation.begins_with_bias; }
-  int64_t pixels_of_block() const { return tiling_.rows * tiling_.columns; }
+  // Whether a tile's sums begin with the bias. The first one's do not: its GEMM does not wait for constants.
+  bool IsClearedWithBias(size_t tile) const { return begins_with_bias() && (tile > 0 || threads() == 1); }
 
   // ----- constants
 
@@ -65,20 +68,21 @@ class MatrixGenerator {
   // In the order in which chunks are loaded, so that each is one load.
   void PlaceWeights() {
     std::vector<uint8_t> bytes;
-    std::map<std::array<int64_t, 3>, std::pair<uint64_t, int64_t>> places;  // offset, first element where they stay
-    int64_t elements = 0;
-    for (Tile& tile : tiles_) {
+    std::map<std::array<int64_t, 4>, uint64_t> places;
+    for (const Tile& tile : tiles_) {
       for (const Chunk& chunk : tile.chunks) {
-        const std::array<int64_t, 3> key = {tile.blocks.first, chunk.blocks.first, chunk.blocks.count};
-        if (!layer_.one_weight && !places.contains(key)) {
-          places[key] = {bytes.size(), elements};
-          elements += chunk.weights;
-          ForEachPair(tile, chunk, [&](int64_t o, int64_t i) {
-            const auto* from = reinterpret_cast<const uint8_t*>(WeightsFrom(o, i));
+        const std::array<int64_t, 4> key = {chunk.outputs.first, chunk.outputs.count, chunk.inputs.first,
+                                            chunk.inputs.count};
+        weight_places_.push_back(0);
+        if (!chunk.load_weights || layer_.one_weight) continue;
+        const auto [place, added] = places.emplace(key, bytes.size());
+        if (added) {
+          for (const Chunk::Pair& pair : chunk.pairs) {
+            const auto* from = reinterpret_cast<const uint8_t*>(WeightsFrom(pair.output, pair.input));
             bytes.insert(bytes.end(), from, from + layer_.kernel.taps() * config_.weight_element_bytes());
-          });
+          }
         }
-        weight_places_.push_back(places[key]);
+        weight_places_.back() = place->second;
       }
     }
     if (layer_.one_weight) {
@@ -86,17 +90,6 @@ class MatrixGenerator {
       bytes.assign(from, from + config_.weight_element_bytes());
     }
     weights_at_ = context_.image->Add(bytes);
-  }
-
-  template <typename Body>
-  void ForEachPair(const Tile& tile, const Chunk& chunk, const Body& body) const {
-    for (int64_t o = tile.blocks.first; o < tile.blocks.first + tile.blocks.count; ++o) {
-      const BlockRange& range = layer_.reads[static_cast<size_t>(o)];
-      for (int64_t i = std::max(range.first, chunk.blocks.first);
-           i < std::min(range.last, chunk.blocks.first + chunk.blocks.count); ++i) {
-        body(o, i);
-      }
-    }
   }
 
   // Rows of constants, an element an output block in each: [groups of blocks that are on chip together][row][block];
@@ -139,58 +132,122 @@ class MatrixGenerator {
 
   int64_t constant_elements() const { return constant_blocks_ * shape_.constant_rows + 1; }
 
+  // ----- constants on chip
+
+  // The regions whose constants the ALU reads beside a region's sums: in another bank than these, and in none that the
+  // GEMM unit works in (docs/vta.md, Virtual threads).
+  size_t CopyFor(size_t region, size_t best, size_t else_use) const {
+    if (threads() < 4) return 0;
+    const size_t copy = (region + best) % threads();
+    return copies_there_[copy] ? copy : (region + else_use) % threads();
+  }
   // Where row `row` of a tile's constants stands on chip.
-  int64_t ConstantAt(const Tile& tile, int64_t row) const {
-    return regions_.constants_at + row * constant_blocks_ + tile.blocks.first % constant_blocks_;
+  int64_t ConstantAt(const Tile& tile, int64_t row, size_t copy) const {
+    return static_cast<int64_t>(copy) * regions_.pitch + regions_.constants_at + row * constant_blocks_ +
+           tile.blocks.first % constant_blocks_;
   }
 
   void LoadConstants(const Tile& tile) {
+    if (threads() == 4) return;
     const int64_t group = tile.blocks.first / constant_blocks_;
     if (group == constants_there_) return;
     constants_there_ = group;
+    LoadConstantsAt(group, regions_.constants_at);
+  }
+
+  void LoadConstantsAt(int64_t group, int64_t at) {
     const int64_t bytes = group * constant_elements() * config_.accumulator_element_bytes();
-    emitter_.Load(Memory::kAccumulator, {constants_at_ + static_cast<uint64_t>(bytes), regions_.constants_at, 1,
-                                         constant_elements(), constant_elements()});
+    emitter_.Load(Memory::kAccumulator,
+                  {constants_at_ + static_cast<uint64_t>(bytes), at, 1, constant_elements(), constant_elements()});
+  }
+
+  // All constants, behind a region's sums.
+  void LoadCopy(size_t region) {
+    if (copies_there_[region]) return;
+    copies_there_[region] = true;
+    LoadConstantsAt(0, static_cast<int64_t>(region) * regions_.pitch + regions_.constants_at);
   }
 
   // ----- a tile
 
   void EmitTile(size_t k) {
     const Tile& tile = tiles_[k];
-    const bool ahead = threads() > 1;
-    if (k == 0) LoadConstants(tile);
-    if (!ahead || k == 0) EmitClear(k);
+    if (threads() == 1) LoadConstants(tile);
+    if (threads() == 1 || k == 0) EmitClear(k);
+    if (threads() > 1 && k == 0) emitter_.LoadOtherUopsHere();
+    if (threads() > 2 && k == 0 && tiles_.size() > 1) ResetSums(1);  // the GEMM unit need not wait for that
     const Pieces pieces = PiecesOf(tile, k + 1 < tiles_.size() ? &tiles_[k + 1] : nullptr);
     bool first = true, prepared = false;
     for (size_t j = 0; j < tile.chunks.size(); ++j) {
-      EmitLoads(tile, tile.chunks[j]);
-      const std::vector<Uop> uops = UopsOf(tile, tile.chunks[j], SumsAt(k));
+      const Chunk& chunk = tile.chunks[j];
+      EmitLoads(tile, chunk);
+      const std::vector<Uop> uops = UopsOf(tile, chunk, SumsAt(k));
       const std::vector<size_t> cuts = CutsOf(tile, j, pieces);
       for (size_t p = 0; p + 1 < cuts.size(); ++p) {
-        if (ahead && !first && j + 1 == tile.chunks.size() && p + 2 == cuts.size()) {
+        if (threads() == 2 && !first && j + 1 == tile.chunks.size() && p + 2 == cuts.size()) {
           EmitPreparation(k);
           prepared = true;
         }
-        emitter_.Gemm(uops, {cuts[p], cuts[p + 1]}, GemmLoops(tile));
-        if (p == 0) emitter_.last().pop_previous = true;
-        if (p + 2 == cuts.size()) emitter_.last().push_previous = chunk_ + threads() < chunks_total_;
-        if (ahead && first && k > 0) EmitResult(k - 1);
+        emitter_.Gemm(uops, {cuts[p], cuts[p + 1]}, GemmLoops(tile, chunk));
+        if (p == 0) emitter_.last().pop_previous = chunk.loads();
+        if (p + 2 == cuts.size()) emitter_.last().push_previous = chunk.is_waited_for;
+        if (first) EmitBehindFirstPiece(k);
         first = false;
       }
+      if (threads() > 1 && k == 0) EmitBehindFirstChunks(j);
       ++chunk_;
     }
-    if (ahead && !prepared) EmitPreparation(k);
-    if (!ahead) {
+    if (threads() == 2 && !prepared) EmitPreparation(k);
+    if (threads() > 2 && k == 0) ClearUpTo(last_early());
+    if (threads() == 1) {
       EmitResultOperands(tile);
       EmitResult(k);
     }
+  }
+
+  size_t tiles_ahead() const { return static_cast<size_t>(TilesAhead(tiling_.threads)); }
+
+  void EmitBehindFirstPiece(size_t k) {
+    if (threads() == 1 || k == 0) return;
+    if (threads() == 4) LoadCopy(0);  // the last one, where the GEMM unit has left the region
+    // Loads come before the last region's zeros.
+    const bool early = k == 1 && last_early() + 1 < threads();
+    if (k == 2 && last_early() + 1 < threads() && threads() <= tiles_.size()) ResetSums(threads() - 1);
+    EmitResult(k - 1);
+    if (threads() > 2 && !early) ClearUpTo(k + static_cast<size_t>(TilesAhead(tiling_.threads)));
+  }
+
+  // Behind a chunk of the first tile: constants, not before there is time for them beside the chunks' loads unless the
+  // ALU is to be busy all the time; then the sums of the tiles that have never been used.
+  void EmitBehindFirstChunks(size_t j) {
+    const Tile& tile = tiles_[0];
+    int64_t left = 0;
+    for (size_t i = j + 1; i < tile.chunks.size(); ++i) left += tile.chunks[i].steps * tile.chunks[i].repeats;
+    const int64_t time = kBeatsOfConstant * constant_elements() + 2 * tile.elements();
+    if (cleared_ == 1 && !first_constants_ && left > time && !shape_.IsAluBound()) return;
+    if (!first_constants_) {
+      first_constants_ = true;
+      if (threads() < 4) return LoadConstants(tile);
+      for (const size_t region : {2, 3, 1}) LoadCopy(region);
+      return;
+    }
+    if (threads() > 2) ClearUpTo(std::min(cleared_, last_early()));
+  }
+
+  // The last tile that is cleared before the first one's result is worked on. Four threads may clear three, but where
+  // the ALU is the bottleneck the third must not keep it from the result.
+  size_t last_early() const { return threads() - (threads() == 4 && shape_.IsAluBound() ? 2 : 1); }
+
+  // The sums of tiles up to that one that have not been cleared.
+  void ClearUpTo(size_t last) {
+    while (cleared_ < tiles_.size() && cleared_ <= last) EmitClear(cleared_);
   }
 
   // Where the pieces of chunk j's micro-ops begin and end.
   std::vector<size_t> CutsOf(const Tile& tile, size_t j, const Pieces& pieces) const {
     const auto steps = static_cast<size_t>(tile.chunks[j].steps);
     std::vector<size_t> cuts = {0};
-    if (threads() > 1 && pieces.tail > 0) {
+    if (threads() == 2 && pieces.tail > 0) {
       if (j == 0 && pieces.head < tile.chunks[j].steps) cuts.push_back(static_cast<size_t>(pieces.head));
       const size_t tail = steps - static_cast<size_t>(pieces.tail);
       if (j + 1 == tile.chunks.size() && tail > cuts.back() && tail < steps) cuts.push_back(tail);
@@ -214,85 +271,110 @@ class MatrixGenerator {
     emitter_.last().pop_next = true;
   }
 
-  void EmitClear(size_t k) {
-    const Tile& tile = tiles_[k];
-    Loops loops;
-    loops.outer = tile.blocks.count;
-    loops.inner = tile.rows.count * tile.columns.count;
-    loops.dst_outer = pixels_of_block();
-    loops.dst_inner = 1;
-    const auto sums = static_cast<uint32_t>(SumsAt(k));
-    const size_t begin = emitter_.size();
-    if (!begins_with_bias() || k < threads()) {
-      Loops all = loops;  // whatever was there before this launch
-      if (begins_with_bias()) all = {tiling_.blocks, pixels_of_block(), pixels_of_block(), 1};
-      emitter_.Reset({sums, 0, 0}, all);
+  // Whatever stands in a region before this launch goes, as far as tiles reach.
+  void ResetSums(size_t k) {
+    int64_t& done = reset_[RegionOf(k)];
+    const int64_t elements = tiles_[k].elements();
+    if (done >= elements) return;
+    const int64_t at = SumsAt(k) + done;
+    if (k > last_early() && threads() == 4 && shape_.IsAluBound()) {
+      emitter_.LoadZeros(at, elements - done);
+    } else {
+      Loops loops;
+      loops.inner = elements - done;
+      loops.dst_inner = 1;
+      emitter_.Reset({static_cast<uint32_t>(at), 0, 0}, loops);
     }
-    if (begins_with_bias()) {
-      LoadConstants(tile);
-      loops.src_outer = 1;
-      const Uop uop{sums, static_cast<uint32_t>(ConstantAt(tile, 0)), 0};
-      emitter_.Alu(AluOp::kMax, {&uop, 1}, loops);
+    done = elements;
+  }
+
+  void EmitClear(size_t k) {
+    cleared_ = k + 1;
+    const size_t begin = emitter_.size();
+    if (!begins_with_bias() && k >= threads()) reset_[RegionOf(k)] = 0;
+    ResetSums(k);
+    if (IsClearedWithBias(k)) {
+      LoadConstants(tiles_[k]);
+      WithConstant(AluOp::kMax, k, 0, CopyFor(RegionOf(k), 1, 3));
     }
     if (k >= threads()) emitter_[begin].pop_next = true;
   }
 
   void EmitLoads(const Tile& tile, const Chunk& chunk) {
+    if (!chunk.loads()) return;
     const size_t begin = emitter_.size();
-    if (chunk.load_input) {
-      input_slot_ = (input_slot_ + 1) % threads();
-      const MapView& view = layer_.input;
-      const KernelSize& kernel = layer_.kernel;
-      const int64_t row_step = kernel.y == 1 ? kernel.stride_y * view.y_step : view.y_step;
-      const int64_t rows = shape_.InputRows(tile.rows.count), columns = shape_.InputColumns(tile.columns.count);
-      const int64_t y = view.y0 + (tile.rows.first * kernel.stride_y - kernel.top) * view.y_step;
-      const int64_t x = view.x0 + (tile.columns.first * kernel.stride_x - kernel.left) * view.x_step;
-      for (int64_t i = 0; i < chunk.blocks.count; ++i) {
-        emitter_.Load(Memory::kInput,
-                      {context_.AddressOf(view.map, chunk.blocks.first + i, y, x), InputSlotAt() + i * rows * columns,
-                       rows, columns, row_step * context_.map(view.map).pitch()});
-      }
+    const MapView& view = layer_.input;
+    const KernelSize& kernel = layer_.kernel;
+    const int64_t y = view.y0 + (tile.rows.first * kernel.stride_y - kernel.top) * view.y_step;
+    const int64_t x = view.x0 + (tile.columns.first * kernel.stride_x - kernel.left) * view.x_step;
+    for (const Chunk::Run& run : chunk.input_loads) {
+      const Volume volume = shape_.InputVolume(run.count, tile.rows.count, tile.columns.count, tiling_.packed);
+      LoadVolume(Memory::kInput, context_.AddressOf(view.map, run.block, y, x), run.at, volume);
     }
-    const auto [offset, stays_at] = weight_places_[chunk_];
     if (chunk.load_weights) {
-      weight_slot_ = (weight_slot_ + 1) % threads();
-      const int64_t at = tiling_.resident ? stays_at : WeightSlotAt();
-      emitter_.Load(Memory::kWeight, {weights_at_ + offset, at, 1, chunk.weights, chunk.weights});
+      emitter_.Load(Memory::kWeight,
+                    {weights_at_ + weight_places_[chunk_], chunk.pairs[0].weights_at, 1, chunk.weights, chunk.weights});
     }
-    if (emitter_.size() == begin) emitter_.Nop(Stage::kLoad);
-    if (chunk_ >= threads()) emitter_[begin].pop_next = true;
+    emitter_[begin].pop_next = chunk.waits_for.has_value();
     emitter_.last().push_next = true;
   }
 
-  int64_t InputSlotAt() const { return static_cast<int64_t>(input_slot_) * (config_.inputs() / tiling_.threads); }
-  int64_t WeightSlotAt() const { return static_cast<int64_t>(weight_slot_) * (config_.weights() / tiling_.threads); }
+  void LoadVolume(Memory memory, uint64_t address, int64_t at, const Volume& volume) {
+    for (const VolumePart& part : PartsOf(volume)) {
+      emitter_.Load(memory, {AddressOf(address, part), at + part.chip, part.rows, part.columns, part.stride});
+    }
+  }
+
+  uint64_t AddressOf(uint64_t begin, const VolumePart& part) const {
+    return begin + static_cast<uint64_t>(part.memory * config_.output_element_bytes());
+  }
 
   std::vector<Uop> UopsOf(const Tile& tile, const Chunk& chunk, int64_t sums_at) const {
-    const KernelSize& kernel = layer_.kernel;
-    const int64_t rows = shape_.InputRows(tile.rows.count), columns = shape_.InputColumns(tile.columns.count);
-    int64_t weight = tiling_.resident ? weight_places_[chunk_].second : WeightSlotAt();
     std::vector<Uop> uops;
-    ForEachPair(tile, chunk, [&](int64_t o, int64_t i) {
-      for (int64_t ky = 0; ky < kernel.y; ++ky) {
-        for (int64_t kx = 0; kx < kernel.x; ++kx, weight += layer_.one_weight ? 0 : 1) {
-          const int64_t tap = ky * kernel.dilation_y * columns + kx * kernel.dilation_x * layer_.input.x_step;
-          const int64_t src = InputSlotAt() + (i - chunk.blocks.first) * rows * columns + tap;
-          uops.push_back({static_cast<uint32_t>(sums_at + (o - tile.blocks.first) * pixels_of_block()),
-                          static_cast<uint32_t>(src), static_cast<uint32_t>(weight)});
-        }
-      }
-    });
+    for (size_t n = 0; n < chunk.pairs.size(); ++n) {
+      const Chunk::Pair& pair = chunk.pairs[n];
+      if (chunk.loop == Chunk::Loop::kOutputs && pair.output != chunk.outputs.first) continue;
+      if (chunk.loop == Chunk::Loop::kInputs && pair.input != chunk.inputs.first) continue;
+      const int64_t sum = sums_at + (pair.output - tile.blocks.first) * tile.pixels();
+      AddTaps(tile, sum, chunk.inputs_at[static_cast<size_t>(pair.input - chunk.inputs.first)], pair.weights_at, &uops);
+    }
     return uops;
   }
 
-  Loops GemmLoops(const Tile& tile) const {
+  void AddTaps(const Tile& tile, int64_t sum, int64_t input, int64_t weight, std::vector<Uop>* uops) const {
+    const KernelSize& kernel = layer_.kernel;
+    const int64_t columns = shape_.InputColumns(tile.columns.count, tiling_.packed);
+    for (int64_t ky = 0; ky < kernel.y; ++ky) {
+      for (int64_t kx = 0; kx < kernel.x; ++kx, weight += layer_.one_weight ? 0 : 1) {
+        const int64_t tap = ky * kernel.dilation_y * columns + kx * kernel.dilation_x * layer_.input.x_step;
+        uops->push_back(
+            {static_cast<uint32_t>(sum), static_cast<uint32_t>(input + tap), static_cast<uint32_t>(weight)});
+      }
+    }
+  }
+
+  Loops GemmLoops(const Tile& tile, const Chunk& chunk) const {
     Loops loops;
+    loops.dst_inner = 1;
+    loops.src_inner = shape_.column_step(tiling_.packed);
+    if (chunk.loop == Chunk::Loop::kOutputs) {
+      loops.outer = chunk.outputs.count;
+      loops.inner = tile.pixels();
+      loops.dst_outer = tile.pixels();
+      loops.weight_outer = 1;
+      return loops;
+    }
+    if (chunk.loop == Chunk::Loop::kInputs) {
+      loops.outer = chunk.inputs.count;
+      loops.inner = tile.pixels();
+      loops.src_outer = chunk.inputs_at.size() > 1 ? chunk.inputs_at[1] - chunk.inputs_at[0] : 0;
+      loops.weight_outer = chunk.input_weight_step();
+      return loops;
+    }
     loops.outer = tile.rows.count;
     loops.inner = tile.columns.count;
     loops.dst_outer = tile.columns.count;
-    loops.dst_inner = 1;
-    loops.src_outer = shape_.row_step() * shape_.InputColumns(tile.columns.count);
-    loops.src_inner = shape_.column_step();
+    loops.src_outer = shape_.row_step() * shape_.InputColumns(tile.columns.count, tiling_.packed);
     return loops;
   }
 
@@ -303,21 +385,27 @@ class MatrixGenerator {
     if (!begins_with_bias()) LoadConstants(tile);
     if (!layer_.residual.has_value()) return;
     const MapView& view = *layer_.residual;
-    for (int64_t o = 0; o < tile.blocks.count; ++o) {
-      const int64_t y = view.y0 + tile.rows.first * view.y_step, x = view.x0 + tile.columns.first;
-      emitter_.Load(Memory::kAccumulator8, {context_.AddressOf(view.map, tile.blocks.first + o, y, x),
-                                            regions_.residuals_at + o * pixels_of_block(), tile.rows.count,
-                                            tile.columns.count, view.y_step * context_.map(view.map).pitch()});
-    }
+    const FeatureMap& map = context_.map(view.map);
+    const Volume volume{tile.blocks.count,
+                        tile.rows.count,
+                        tile.columns.count,
+                        {map.rows() * map.pitch(), view.y_step * map.pitch(), 1}};
+    const int64_t y = view.y0 + tile.rows.first * view.y_step, x = view.x0 + tile.columns.first;
+    LoadVolume(Memory::kAccumulator8, context_.AddressOf(view.map, tile.blocks.first, y, x), regions_.residuals_at,
+               volume);
   }
 
   void EmitResult(size_t k) {
     const Tile& tile = tiles_[k];
     const Requantisation& r = layer_.requantisation;
-    if (!begins_with_bias()) WithConstant(AluOp::kAdd, k, 0);
+    const size_t copy = CopyFor(RegionOf(k), 3, 2);
+    if (!IsClearedWithBias(k)) {
+      LoadConstants(tile);
+      WithConstant(AluOp::kAdd, k, 0, copy);
+    }
     if (!r.least.empty()) {
-      WithConstant(AluOp::kMax, k, 1);
-      WithConstant(AluOp::kMin, k, 2);
+      WithConstant(AluOp::kMax, k, 1, copy);
+      WithConstant(AluOp::kMin, k, 2, copy);
     }
     if (is_wide()) {
       for (int64_t plane = 0; plane < 4; ++plane) {
@@ -328,7 +416,7 @@ class MatrixGenerator {
         emitter_.last().pop_next = true;
       }
     }
-    if (r.multiplies) WithConstant(AluOp::kMultiply, k, 3);
+    if (r.multiplies) WithConstant(AluOp::kMultiply, k, 3, copy);
     if (layer_.residual.has_value()) {
       Loops loops = ElementLoops(tile);
       const auto residuals = static_cast<uint32_t>(regions_.residuals_at);
@@ -351,16 +439,16 @@ class MatrixGenerator {
   Loops ElementLoops(const Tile& tile) const {
     Loops loops;
     loops.outer = tile.blocks.count;
-    loops.inner = tile.rows.count * tile.columns.count;
-    loops.dst_outer = pixels_of_block();
+    loops.inner = tile.pixels();
+    loops.dst_outer = tile.pixels();
     loops.dst_inner = 1;
     return loops;
   }
 
-  void WithConstant(AluOp op, size_t k, int64_t row) {
+  void WithConstant(AluOp op, size_t k, int64_t row, size_t copy) {
     Loops loops = ElementLoops(tiles_[k]);
     loops.src_outer = 1;
-    const Uop uop{static_cast<uint32_t>(SumsAt(k)), static_cast<uint32_t>(ConstantAt(tiles_[k], row)), 0};
+    const Uop uop{static_cast<uint32_t>(SumsAt(k)), static_cast<uint32_t>(ConstantAt(tiles_[k], row, copy)), 0};
     emitter_.Alu(op, {&uop, 1}, loops);
   }
 
@@ -372,11 +460,10 @@ class MatrixGenerator {
   void EmitStores(size_t k, int64_t plane) {
     const Tile& tile = tiles_[k];
     const size_t begin = emitter_.size();
-    for (int64_t o = 0; o < tile.blocks.count; ++o) {
-      emitter_.Store(
-          {context_.AddressOf(layer_.output, tile.blocks.first + o, tile.rows.first, tile.columns.first, plane),
-           SumsAt(k) + o * pixels_of_block(), tile.rows.count, tile.columns.count,
-           context_.map(layer_.output).pitch()});
+    const uint64_t address =
+        context_.AddressOf(layer_.output, tile.blocks.first, tile.rows.first, tile.columns.first, plane);
+    for (const VolumePart& part : PartsOf({tile.blocks.count, tile.rows.count, tile.columns.count, shape_.output})) {
+      emitter_.Store({AddressOf(address, part), SumsAt(k) + part.chip, part.rows, part.columns, part.stride});
     }
     emitter_[begin].pop_previous = true;
     emitter_.last().push_previous = true;
@@ -390,11 +477,13 @@ class MatrixGenerator {
   const AccumulatorRegions regions_;
   std::vector<Tile> tiles_;
   Emitter emitter_;
-  std::vector<std::pair<uint64_t, int64_t>> weight_places_;  // a chunk each: byte offset, element where it stays
+  std::vector<uint64_t> weight_places_;  // a chunk each: byte offset
   uint64_t weights_at_ = 0, constants_at_ = 0;
   int64_t constant_blocks_ = 1, constants_there_ = -1;
-  size_t chunk_ = 0, chunks_total_ = 0;
-  size_t input_slot_ = 0, weight_slot_ = 0;
+  std::array<bool, kMaxThreads> copies_there_{};
+  std::vector<int64_t> reset_;  // a region each: elements that have been reset
+  size_t chunk_ = 0, cleared_ = 0;
+  bool first_constants_ = false;
 };
 
 }  // namespace

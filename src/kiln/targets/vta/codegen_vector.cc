@@ -3,6 +3,7 @@
 // meet in different banks.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "fmt/format.h"
 #include "kiln/support/check.h"
@@ -12,6 +13,19 @@ namespace kiln::vta {
 namespace {
 
 constexpr int kQuarters = 4;
+
+// The register of the layer's steps that the first constant operand is.
+size_t FirstConstant(const VectorLayer& layer) { return layer.window.has_value() ? 1 : layer.inputs.size(); }
+
+// Whether a register of the layer's steps has one element for all pixels.
+bool HasOneElement(const VectorLayer& layer, int32_t reg) {
+  const auto r = static_cast<size_t>(reg);
+  if (r >= FirstConstant(layer)) {
+    const ConstantOperand& constant = layer.constants[r - FirstConstant(layer)];
+    return constant.height * constant.width == 1;
+  }
+  return r > 0 && layer.inputs[r].height * layer.inputs[r].width == 1;
+}
 
 class VectorGenerator {
  public:
@@ -25,16 +39,21 @@ class VectorGenerator {
         emitter_(context.config) {}
 
   StatusOr<Launch> Generate() {
-    PlaceConstants();
-    const size_t needed = threads_ * registers() + (constants_.empty() ? 0 : 1);
+    PlaceNumbers();
+    PlaceOperands();
+    if (!ChooseTile()) {
+      if (WindowColumns() > quarter_) return absl::UnimplementedError("a window that is wider than the accumulators");
+      in_parts_ = true;
+      rows_ = columns_ = 1;
+    }
+    const size_t others = has_single_elements() ? 1 : 0;
     // The planes of a sum wait for their stores one by one: tokens of two tiles would be mistaken for each other.
-    if (needed > kQuarters || output_.wide) threads_ = 1;
-    if (registers() + (constants_.empty() ? 0 : 1) > kQuarters || std::ssize(constants_) > quarter_) {
+    if (threads_ * registers() + others > kQuarters || output_.wide || in_parts_) threads_ = 1;
+    if (registers() + others > kQuarters || std::ssize(numbers_) + std::ssize(layer_.constants) > quarter_) {
       return absl::UnimplementedError("an element-wise operator of more operands than the accumulators have room for");
     }
-    if (!ChooseTile()) return absl::UnimplementedError("a window that is larger than the accumulators");
-    LoadConstants();
-    const int64_t blocks = CeilDivide(output_.channels, config_.block_out);
+    LoadNumbers();
+    const int64_t blocks = output_.Blocks(config_);
     for (int64_t block = 0; block < blocks; ++block) {
       for (int64_t y = 0; y < output_.height; y += rows_) {
         for (int64_t x = 0; x < output_.width; x += columns_) {
@@ -54,14 +73,31 @@ class VectorGenerator {
     int64_t block, y, x, rows, columns;
   };
 
-  // A window's input and its result are two registers.
-  size_t registers() const { return layer_.window.has_value() ? 2 : layer_.inputs.size(); }
+  // ----- registers. A window's input and its result are two; of a window in parts, two parts of the input take turns.
+
+  size_t result() const { return in_parts_ ? 2 : layer_.window.has_value() ? 1 : 0; }
+  size_t registers() const {
+    if (in_parts_) return result() + 1;
+    return (layer_.window.has_value() ? result() + 1 : layer_.inputs.size()) + layer_.constants.size();
+  }
+  // Whether the last quarter is taken by single elements: numbers and, where a tile is one, constants.
+  bool has_single_elements() const { return !numbers_.empty() || (in_parts_ && !layer_.constants.empty()); }
   int64_t RegisterAt(size_t reg) const {
     return static_cast<int64_t>((tiles_ % threads_) * registers() + reg) * quarter_;
   }
-  int64_t constants_at() const { return (kQuarters - 1) * quarter_; }
-  // Register 0 of the layer's steps.
-  size_t result() const { return layer_.window.has_value() ? 1 : 0; }
+  int64_t numbers_at() const { return (kQuarters - 1) * quarter_; }
+  // Register `reg` of the layer's steps.
+  uint32_t StepRegisterAt(int32_t reg) const {
+    const auto r = static_cast<size_t>(reg);
+    if (in_parts_ && r >= first_constant()) {
+      return static_cast<uint32_t>(numbers_at() + std::ssize(numbers_) + static_cast<int64_t>(r - first_constant()));
+    }
+    return static_cast<uint32_t>(RegisterAt(result() + r));
+  }
+  size_t first_constant() const { return FirstConstant(layer_); }
+  bool IsSingle(int32_t reg) const { return HasOneElement(layer_, reg); }
+
+  // ----- tiles
 
   int64_t InputRows(int64_t rows) const {
     if (!layer_.window.has_value()) return rows;
@@ -71,6 +107,7 @@ class VectorGenerator {
     if (!layer_.window.has_value()) return columns;
     return (columns - 1) * layer_.window->stride_x + (layer_.window->x - 1) * layer_.window->dilation_x + 1;
   }
+  int64_t WindowColumns() const { return InputColumns(1); }
 
   // As many whole rows as fit; where none does, a part of one.
   bool ChooseTile() {
@@ -81,30 +118,79 @@ class VectorGenerator {
     return InputRows(rows_) * InputColumns(columns_) <= quarter_;
   }
 
-  void PlaceConstants() {
-    std::vector<uint8_t> bytes;
-    for (const VectorStep& step : layer_.steps) {
-      if (step.operand != VectorStep::Operand::kConstant || constants_.contains(step.value)) continue;
-      constants_.emplace(step.value, std::ssize(constants_));
-      for (int64_t i = 0; i < config_.accumulator_element_bytes(); i += 4) {
-        const auto* at = reinterpret_cast<const uint8_t*>(&step.value);
-        bytes.insert(bytes.end(), at, at + sizeof(step.value));
-      }
-    }
-    if (!bytes.empty()) memory_ = context_.image->Add(bytes);
+  // ----- constants
+
+  static void Append(int32_t number, std::vector<uint8_t>* bytes) {
+    const auto* at = reinterpret_cast<const uint8_t*>(&number);
+    bytes->insert(bytes->end(), at, at + sizeof(number));
   }
 
-  void LoadConstants() {
-    const int64_t count = std::ssize(constants_);
-    if (count > 0) emitter_.Load(Memory::kAccumulator, {memory_, constants_at(), 1, count, count});
+  // Numbers that all channels have.
+  void PlaceNumbers() {
+    std::vector<uint8_t> bytes;
+    for (const VectorStep& step : layer_.steps) {
+      if (step.operand != VectorStep::Operand::kConstant || numbers_.contains(step.value)) continue;
+      numbers_.emplace(step.value, std::ssize(numbers_));
+      for (int64_t i = 0; i < config_.batch * config_.block_out; ++i) Append(step.value, &bytes);
+    }
+    if (!bytes.empty()) numbers_in_memory_ = context_.image->Add(bytes);
   }
+
+  void LoadNumbers() {
+    const int64_t count = std::ssize(numbers_);
+    if (count > 0) emitter_.Load(Memory::kAccumulator, {numbers_in_memory_, numbers_at(), 1, count, count});
+  }
+
+  // [block][height][width] elements, alike in all rows of a batch; one block where channels are alike.
+  void PlaceOperands() {
+    for (const ConstantOperand& constant : layer_.constants) {
+      const int64_t pixels = constant.height * constant.width;
+      const int64_t channels = std::ssize(constant.numbers) / pixels;
+      KILN_CHECK(channels == 1 || channels == output_.channels);
+      std::vector<uint8_t> bytes;
+      for (int64_t block = 0; block < (channels == 1 ? 1 : output_.Blocks(config_)); ++block) {
+        for (int64_t pixel = 0; pixel < pixels; ++pixel) {
+          for (int64_t lane = 0; lane < config_.batch * config_.block_out; ++lane) {
+            const int64_t channel = channels == 1 ? 0 : block * config_.block_out + lane % config_.block_out;
+            Append(channel < channels ? constant.numbers[static_cast<size_t>(pixel * channels + channel)] : 0, &bytes);
+          }
+        }
+      }
+      operands_in_memory_.push_back(context_.image->Add(bytes));
+    }
+  }
+
+  void LoadOperand(const Tile& tile, size_t index) {
+    const ConstantOperand& constant = layer_.constants[index];
+    const int64_t pixels = constant.height * constant.width;
+    const bool alike = std::ssize(constant.numbers) == pixels;
+    int64_t element = alike ? 0 : tile.block * pixels;
+    Rectangle r{0, StepRegisterAt(static_cast<int32_t>(first_constant() + index)), 1, 1, 1};
+    if (pixels > 1) {
+      element += tile.y * constant.width + tile.x;
+      r.rows = tile.rows;
+      r.columns = tile.columns;
+      r.stride = constant.width;
+    }
+    r.address = operands_in_memory_[index] + static_cast<uint64_t>(element * config_.accumulator_element_bytes());
+    emitter_.Load(Memory::kAccumulator, r);
+  }
+
+  // ----- a tile
 
   void EmitTile(const Tile& tile) {
     const size_t begin = emitter_.size();
-    for (size_t i = 0; i < layer_.inputs.size(); ++i) EmitLoad(tile, i);
+    if (!in_parts_) {
+      for (size_t i = 0; i < layer_.inputs.size(); ++i) LoadInput(tile, i);
+    }
+    for (size_t i = 0; i < layer_.constants.size(); ++i) LoadOperand(tile, i);
+    if (in_parts_) {
+      EmitWindowInParts(tile);
+    } else if (layer_.window.has_value()) {
+      EmitWindow(tile);
+    }
     // The store of the tile before in these registers has read them.
     if (tiles_ >= threads_) emitter_[begin].pop_next = true;
-    if (layer_.window.has_value()) EmitWindow(tile);
     for (const VectorStep& step : layer_.steps) EmitStep(tile, step);
     // A store sees what the ALU wrote, not what was loaded.
     if (layer_.steps.empty() && !layer_.window.has_value()) {
@@ -124,8 +210,14 @@ class VectorGenerator {
     ++tiles_;
   }
 
-  void EmitLoad(const Tile& tile, size_t input) {
+  void LoadInput(const Tile& tile, size_t input) {
     const MapView& view = layer_.inputs[input];
+    const int64_t pitch = view.y_step * context_.map(view.map).pitch();
+    if (!layer_.window.has_value() && IsSingle(static_cast<int32_t>(input))) {
+      emitter_.Load(Memory::kAccumulator8,
+                    {context_.AddressOf(view.map, tile.block, view.y0, view.x0), RegisterAt(input), 1, 1, pitch});
+      return;
+    }
     int64_t y = tile.y, x = tile.x;
     if (layer_.window.has_value()) {
       y = y * layer_.window->stride_y - layer_.window->top;
@@ -133,10 +225,12 @@ class VectorGenerator {
     }
     emitter_.Load(Memory::kAccumulator8,
                   {context_.AddressOf(view.map, tile.block, view.y0 + y * view.y_step, view.x0 + x), RegisterAt(input),
-                   InputRows(tile.rows), InputColumns(tile.columns), view.y_step * context_.map(view.map).pitch()});
+                   InputRows(tile.rows), InputColumns(tile.columns), pitch});
   }
 
-  // The first element of each window by adding it to zero, the others by the greater of two.
+  // The first element of each window by adding it to zero.
+  AluOp TapOp(bool first) const { return first ? AluOp::kAdd : layer_.window_op; }
+
   void EmitWindow(const Tile& tile) {
     const KernelSize& w = *layer_.window;
     Loops loops;
@@ -152,27 +246,60 @@ class VectorGenerator {
       for (int64_t kx = 0; kx < w.x; ++kx) {
         const int64_t tap = ky * w.dilation_y * InputColumns(tile.columns) + kx * w.dilation_x;
         const Uop uop{to, static_cast<uint32_t>(RegisterAt(0) + tap), 0};
-        emitter_.Alu(ky == 0 && kx == 0 ? AluOp::kAdd : AluOp::kMax, {&uop, 1}, loops);
+        emitter_.Alu(TapOp(ky == 0 && kx == 0), {&uop, 1}, loops);
       }
+    }
+  }
+
+  // One window whose rows come in parts: all rows become one, whose halves are then put together until one element is
+  // left. While the ALU works on a part, the next is loaded.
+  void EmitWindowInParts(const Tile& tile) {
+    const KernelSize& w = *layer_.window;
+    const MapView& view = layer_.inputs[0];
+    const int64_t columns = WindowColumns(), part = quarter_ / columns;
+    const int64_t y = tile.y * w.stride_y - w.top, x = tile.x * w.stride_x - w.left;
+    const auto to = static_cast<uint32_t>(RegisterAt(result()));
+    Loops loops;
+    loops.inner = w.x;
+    loops.dst_inner = 1;
+    emitter_.Reset({to, 0, 0}, loops);
+    loops.src_inner = w.dilation_x;
+    size_t parts = 0;
+    for (int64_t first = 0; first < w.y; first += part, ++parts) {
+      const int64_t rows = std::min(part, w.y - first);
+      const int64_t from = RegisterAt(parts % 2);
+      emitter_.Load(
+          Memory::kAccumulator8,
+          {context_.AddressOf(view.map, tile.block, view.y0 + (y + first * w.dilation_y) * view.y_step, view.x0 + x),
+           from, rows, columns, w.dilation_y * view.y_step * context_.map(view.map).pitch()});
+      for (int64_t row = 0; row < rows; ++row) {
+        const Uop uop{to, static_cast<uint32_t>(from + row * columns), 0};
+        emitter_.Alu(TapOp(first + row == 0), {&uop, 1}, loops);
+      }
+    }
+    loops.src_inner = 1;
+    for (int64_t left = w.x; left > 1; left -= loops.inner) {
+      loops.inner = left / 2;
+      const Uop uop{to, to + static_cast<uint32_t>(left - loops.inner), 0};
+      emitter_.Alu(layer_.window_op, {&uop, 1}, loops);
     }
   }
 
   void EmitStep(const Tile& tile, const VectorStep& step) {
     Loops loops;
-    loops.inner = tile.rows * tile.columns;
+    loops.inner = IsSingle(step.destination) ? 1 : tile.rows * tile.columns;
     loops.dst_inner = 1;
-    const auto at = [&](int32_t reg) { return static_cast<uint32_t>(RegisterAt(result() + static_cast<size_t>(reg))); };
-    Uop uop{at(step.destination), 0, 0};
+    Uop uop{StepRegisterAt(step.destination), 0, 0};
     switch (step.operand) {
       case VectorStep::Operand::kImmediate:
         emitter_.AluImmediate(step.op, {&uop, 1}, loops, step.value);
         return;
       case VectorStep::Operand::kRegister:
-        uop.src = at(step.value);
-        loops.src_inner = 1;
+        uop.src = StepRegisterAt(step.value);
+        loops.src_inner = IsSingle(step.value) ? 0 : 1;
         break;
       case VectorStep::Operand::kConstant:
-        uop.src = static_cast<uint32_t>(constants_at() + constants_.at(step.value));
+        uop.src = static_cast<uint32_t>(numbers_at() + numbers_.at(step.value));
         break;
     }
     emitter_.Alu(step.op, {&uop, 1}, loops);
@@ -185,13 +312,52 @@ class VectorGenerator {
   size_t threads_;
   const int64_t quarter_;
   Emitter emitter_;
-  std::map<int32_t, int64_t> constants_;  // number to element
-  uint64_t memory_ = 0;
+  std::map<int32_t, int64_t> numbers_;  // number to element
+  uint64_t numbers_in_memory_ = 0;
+  std::vector<uint64_t> operands_in_memory_;
+  bool in_parts_ = false;
   int64_t rows_ = 1, columns_ = 1;
   size_t tiles_ = 0;
 };
 
+// Rows, or columns, that some window reads.
+int64_t LinesUnder(int64_t windows, int64_t taps, int64_t stride, int64_t dilation) {
+  std::set<int64_t> lines;
+  for (int64_t i = 0; i < windows; ++i) {
+    for (int64_t k = 0; k < taps; ++k) lines.insert(i * stride + k * dilation);
+  }
+  return std::ssize(lines);
+}
+
 }  // namespace
+
+Certificate CertificateOf(const VectorLayer& layer, const CodeContext& context, int64_t cycles) {
+  const Config& config = context.config;
+  const FeatureMap& output = context.map(layer.output);
+  const int64_t blocks = output.Blocks(config), elements = blocks * output.height * output.width;
+  int64_t steps = output.planes() - 1, inputs = 0;
+  for (const VectorStep& step : layer.steps) steps += HasOneElement(layer, step.destination) ? 0 : 1;
+  for (const MapView& view : layer.inputs) inputs += blocks * view.height * view.width;
+  const int64_t constant_beats = CeilDivide(config.accumulator_element_bytes(), int64_t{config.memory_port_bytes});
+  int64_t constants = 0;
+  for (const ConstantOperand& c : layer.constants) constants += c.height * c.width * constant_beats;
+  if (layer.window.has_value()) {
+    const KernelSize& w = *layer.window;
+    steps += w.taps();
+    inputs = blocks * LinesUnder(output.height, w.y, w.stride_y, w.dilation_y) *
+             LinesUnder(output.width, w.x, w.stride_x, w.dilation_x);
+  }
+  const int64_t beats = CeilDivide(config.output_element_bytes(), int64_t{config.memory_port_bytes});
+  const int64_t alu = elements * steps, reads = inputs * beats + constants, writes = elements * output.planes() * beats;
+  const int64_t bound = std::max({alu, reads, writes});
+  Certificate certificate;
+  certificate.cost = static_cast<double>(cycles);
+  certificate.lower_bound = static_cast<double>(bound);
+  certificate.unit = "cycles";
+  certificate.bound_from = bound == alu ? "ALU steps" : bound == reads ? "memory reads" : "memory writes";
+  certificate.optimal = cycles == bound;
+  return certificate;
+}
 
 StatusOr<Launch> GenerateVector(const VectorLayer& layer, int threads, const CodeContext& context) {
   return VectorGenerator(layer, threads, context).Generate();

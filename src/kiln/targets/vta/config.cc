@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <filesystem>
 #include <initializer_list>
 #include <iterator>
 #include <optional>
@@ -23,6 +22,7 @@ constexpr int64_t kMaxElementBytes = 4096;
 constexpr int64_t kMaxBufferBytes = int64_t{1} << 30;
 constexpr int kSramBaseBits = 16;  // of loads and stores
 constexpr int kMaxBanks = 16;
+constexpr std::string_view kHardwareVersion = "0.0.2";  // of the original, whose instructions these are
 
 int LogOf(int64_t value) { return std::bit_width(static_cast<uint64_t>(value)) - 1; }
 
@@ -174,6 +174,7 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   root.Int("instruction_queue_depth", &c.instruction_queue_depth, 2, 65536);
   root.Double("clock_mhz", &c.clock_mhz, 1e-3, 1e5);
   bool fits = powers;
+  root.Has("accumulator_banks");  // a known key, whether or not the rest says what it can be
   if (powers) {
     if (const auto fault = FindFault(c)) {
       root.Fail(fault->key, fault->fault, fault->remedy);
@@ -200,6 +201,11 @@ StatusOr<Config> ParseOriginalConfig(std::string_view text, std::string_view sou
       return ErrorAt(source, fmt::format("key '{}'", name), "is no size of VTA", "one of the original's keys");
     }
   }
+  if (const auto version = json.find("HW_VER"); version != json.end() && *version != kHardwareVersion) {
+    return ErrorAt(source, "key 'HW_VER'",
+                   Shown(*version) + " is another version of the hardware, with instructions of its own",
+                   fmt::format("\"{}\"", kHardwareVersion));
+  }
   const auto read = [&](const Key& key) { return PowerOf(json, key, source, &status); };
   Config c;
   c.input_bits = static_cast<int>(read(kInputWidth));
@@ -218,13 +224,17 @@ StatusOr<Config> ParseOriginalConfig(std::string_view text, std::string_view sou
   return c;
 }
 
+StatusOr<Config> ParseConfigOfFile(std::string_view text, std::string_view source) {
+  if (!source.ends_with(".json")) return ParseConfig(text, source);
+  const Json json = ParseJson(text);
+  if (json.is_object() && json.contains("config")) return ParseOriginalConfig(json["config"].dump(), source);
+  return ParseOriginalConfig(text, source);
+}
+
 StatusOr<Config> LoadConfig(const std::string& file) {
   if (file.empty()) return ParseOriginalConfig("{}", "");
   KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, uint64_t{1} << 28));
-  if (std::filesystem::path(file).extension() != ".json") return ParseConfig(text, file);
-  const Json json = ParseJson(text);
-  const auto inner = json.is_object() ? json.find("config") : json.end();
-  return ParseOriginalConfig(json.is_object() && inner != json.end() ? inner->dump() : text, file);
+  return ParseConfigOfFile(text, file);
 }
 
 std::string PrintConfig(const Config& c) {

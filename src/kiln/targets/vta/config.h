@@ -65,13 +65,15 @@ struct Config {
 std::string SizesOf(const Config& config);
 
 // From YAML (keys are Config's members) and from the original's JSON (keys LOG_INP_WIDTH, LOG_WGT_WIDTH, LOG_ACC_WIDTH,
-// LOG_BATCH, LOG_BLOCK, LOG_UOP_BUFF_SIZE, LOG_INP_BUFF_SIZE, LOG_WGT_BUFF_SIZE, LOG_ACC_BUFF_SIZE; other keys
-// are not looked at, but none may begin with LOG_; an absent key has the original's default). Errors: no such text; a
-// value out of range; a combination that has no encoding or no whole bytes, with the reason.
+// LOG_BATCH, LOG_BLOCK, LOG_UOP_BUFF_SIZE, LOG_INP_BUFF_SIZE, LOG_WGT_BUFF_SIZE, LOG_ACC_BUFF_SIZE; HW_VER, which can
+// only be 0.0.2; other keys are not looked at, but none may begin with LOG_; an absent key has the original's default).
+// Errors: no such text; a value out of range; a combination that has no encoding or no whole bytes, with the reason.
 StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source);
 StatusOr<Config> ParseOriginalConfig(std::string_view json, std::string_view source);
-// From a file: one that ends in .json in the original's form, or with a key "config" that holds it (as vectors have);
-// any other as YAML. An empty name: the original's default.
+// Text of the file `source`: one that ends in .json in the original's form, or with a key "config" that holds it (as
+// vectors have); any other as YAML.
+StatusOr<Config> ParseConfigOfFile(std::string_view text, std::string_view source);
+// From a file. An empty name: the original's default.
 StatusOr<Config> LoadConfig(const std::string& file);
 // YAML that reads back to the same design point.
 std::string PrintConfig(const Config& config);

@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "kiln/targets/vta/cycle.h"
 #include "kiln/targets/vta/functional.h"
+#include "kiln/targets/vta/local_device.h"
 #include "kiln/targets/vta/remote_device.h"
 #include "kiln/targets/vta/rtl_machine.h"
 
@@ -18,74 +19,9 @@ constexpr uint64_t kPage = DeviceMemory::kPageBytes;
 
 uint64_t WholePages(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
-// Memory in this process, and a machine that runs on it.
-class LocalDevice : public Device {
- public:
-  LocalDevice(const Config& config, const DeviceLimits& limits)
-      : config_(config), limits_(limits), pages_(limits.memory_bytes) {}
-
-  const Config& config() const override { return config_; }
-
-  StatusOr<uint64_t> Allocate(uint64_t bytes) override {
-    KILN_ASSIGN_OR_RETURN(const uint64_t address, pages_.Allocate(bytes));
-    memory_.Map(address, pages_.SizeOf(address));
-    return address;
-  }
-  Status Free(uint64_t address) override {
-    const uint64_t bytes = pages_.SizeOf(address);
-    if (!pages_.Free(address)) return absl::InvalidArgumentError(fmt::format("no buffer begins at {:#x}", address));
-    memory_.Unmap(address, bytes);
-    return OkStatus();
-  }
-  Status Write(uint64_t address, std::span<const uint8_t> bytes) override {
-    uint8_t* to = memory_.At(address, bytes.size());
-    if (to == nullptr) return Absent(address, bytes.size());
-    if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
-    return OkStatus();
-  }
-  Status Read(uint64_t address, std::span<uint8_t> bytes) override {
-    const uint8_t* from = memory_.At(address, bytes.size());
-    if (from == nullptr) return Absent(address, bytes.size());
-    if (!bytes.empty()) std::memcpy(bytes.data(), from, bytes.size());
-    return OkStatus();
-  }
-  uint8_t* HostPointer(uint64_t address) override { return memory_.At(address, 1); }
-
-  Status Run(uint64_t address, size_t count, uint64_t wait_cycles) override {
-    if (count > limits_.instructions) {
-      return absl::ResourceExhaustedError(
-          fmt::format("a program of {} instructions; at most {}", count, limits_.instructions));
-    }
-    KILN_ASSIGN_OR_RETURN(const std::optional<Fault> fault, Launch(memory_, address, count, wait_cycles));
-    if (!fault.has_value()) return OkStatus();
-    // What the stopped program left behind must not meet the next one.
-    Renew();
-    std::string text;
-    if (const uint8_t* bytes = memory_.At(address + fault->instruction * kInstructionBytes, kInstructionBytes)) {
-      text = Disassemble(std::span<const uint8_t, kInstructionBytes>(bytes, kInstructionBytes), Encoding(config_));
-    }
-    const std::string message =
-        fmt::format("{}: instruction {}, '{}': {}", NameOf(fault->kind), fault->instruction, text, fault->message);
-    return fault->kind == FaultKind::kTooLong ? absl::DeadlineExceededError(message) : absl::DataLossError(message);
-  }
-
- protected:
-  const DeviceLimits& limits() const { return limits_; }
-
- private:
-  virtual StatusOr<std::optional<Fault>> Launch(DeviceMemory& memory, uint64_t address, size_t count,
-                                                uint64_t wait_cycles) = 0;
-  // Begins with a new machine.
-  virtual void Renew() = 0;
-  static Status Absent(uint64_t address, uint64_t bytes) {
-    return absl::OutOfRangeError(fmt::format("{} bytes at {:#x}: there is no memory", bytes, address));
-  }
-
-  const Config config_;
-  const DeviceLimits limits_;
-  PageAllocator pages_;
-  DeviceMemory memory_;
-};
+Status Absent(uint64_t address, uint64_t bytes) {
+  return absl::OutOfRangeError(fmt::format("{} bytes at {:#x}: there is no memory", bytes, address));
+}
 
 class FunctionalDevice final : public LocalDevice {
  public:
@@ -158,6 +94,51 @@ class RtlDevice final : public LocalDevice {
 };
 
 }  // namespace
+
+StatusOr<uint64_t> LocalDevice::Allocate(uint64_t bytes) {
+  KILN_ASSIGN_OR_RETURN(const uint64_t address, pages_.Allocate(bytes));
+  memory_.Map(address, pages_.SizeOf(address));
+  return address;
+}
+
+Status LocalDevice::Free(uint64_t address) {
+  const uint64_t bytes = pages_.SizeOf(address);
+  if (!pages_.Free(address)) return absl::InvalidArgumentError(fmt::format("no buffer begins at {:#x}", address));
+  memory_.Unmap(address, bytes);
+  return OkStatus();
+}
+
+Status LocalDevice::Write(uint64_t address, std::span<const uint8_t> bytes) {
+  uint8_t* to = memory_.At(address, bytes.size());
+  if (to == nullptr) return Absent(address, bytes.size());
+  if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+  return OkStatus();
+}
+
+Status LocalDevice::Read(uint64_t address, std::span<uint8_t> bytes) {
+  const uint8_t* from = memory_.At(address, bytes.size());
+  if (from == nullptr) return Absent(address, bytes.size());
+  if (!bytes.empty()) std::memcpy(bytes.data(), from, bytes.size());
+  return OkStatus();
+}
+
+Status LocalDevice::Run(uint64_t address, size_t count, uint64_t wait_cycles) {
+  if (count > limits_.instructions) {
+    return absl::ResourceExhaustedError(
+        fmt::format("a program of {} instructions; at most {}", count, limits_.instructions));
+  }
+  KILN_ASSIGN_OR_RETURN(const std::optional<Fault> fault, Launch(memory_, address, count, wait_cycles));
+  if (!fault.has_value()) return OkStatus();
+  // What the stopped program left behind must not meet the next one.
+  Renew();
+  std::string text;
+  if (const uint8_t* bytes = memory_.At(address + fault->instruction * kInstructionBytes, kInstructionBytes)) {
+    text = Disassemble(std::span<const uint8_t, kInstructionBytes>(bytes, kInstructionBytes), Encoding(config_));
+  }
+  const std::string message =
+      fmt::format("{}: instruction {}, '{}': {}", NameOf(fault->kind), fault->instruction, text, fault->message);
+  return fault->kind == FaultKind::kTooLong ? absl::DeadlineExceededError(message) : absl::DataLossError(message);
+}
 
 StatusOr<uint64_t> PageAllocator::Allocate(uint64_t bytes) {
   bytes = std::max(kPage, bytes > capacity_ ? bytes : WholePages(bytes));

@@ -45,7 +45,8 @@ std::string TopModule(const Config& c) {
   out += hardware::PortsOf("memory", hardware::AxiReadSignals(c.memory_port_bytes, kAddressBits));
   out += hardware::PortsOf("memory", hardware::AxiWriteSignals(c.memory_port_bytes, kAddressBits));
   out +=
-      ",\n    output logic irq,\n    // For testbenches: a launch is under way.\n    output logic running\n);\n"
+      ",\n    output logic irq,\n    // For testbenches: a launch is under way; stages that start an "
+      "instruction.\n    output logic running,\n    output logic [2:0] starts\n);\n"
       "  kiln_vta #(\n";
   const std::pair<const char*, int64_t> parameters[] = {{"INPUT_BITS", c.input_bits},
                                                         {"WEIGHT_BITS", c.weight_bits},
@@ -69,7 +70,16 @@ std::string TopModule(const Config& c) {
 }
 
 Status EmitMachine(const Config& config, const std::filesystem::path& folder) {
-  return hardware::WriteRtlProject(ProjectOf(config), folder);
+  const Encoding::Bytes finish = Encoding(config).Encode(Instruction{});
+  return EmitVta({.name = config.name,
+                  .config = config,
+                  .base = DeviceMemory::kPageBytes,
+                  .before = {finish.begin(), finish.end()},
+                  .after = {},
+                  .fault = std::nullopt,
+                  .launches = {{.address = DeviceMemory::kPageBytes, .instructions = 1}},
+                  .profile = std::nullopt},
+                 folder);
 }
 
 Status EmitVta(const ProgramVector& vector, const std::filesystem::path& folder) {

@@ -13,11 +13,11 @@
 namespace kiln::vta {
 
 // The top module, kiln_accelerator: ports clock, reset, the AXI4 master memory, the AXI4-Lite slave control, irq;
-// running for testbenches.
+// running and starts for testbenches.
 std::string TopModule(const Config& config);
 
-// Writes the machine: build/simulate then takes programs (rtl/testbench/kiln_vta_testbench.cc). Errors: a folder that
-// cannot be written; no SystemVerilog library.
+// Writes the machine: build/simulate then takes programs (rtl/testbench/kiln_vta_testbench.cc); `make sim` runs one
+// that only finishes, and others by its ARGUMENTS. Errors: a folder that cannot be written; no SystemVerilog library.
 Status EmitMachine(const Config& config, const std::filesystem::path& folder);
 
 // The same with the vector's memory and launches, which `make sim` runs.

@@ -32,6 +32,12 @@ void Emitter::Store(const Rectangle& rectangle) {
   instructions_.push_back(Move(Opcode::kStore, Memory::kOutput, rectangle, config_));
 }
 
+// A row of padding before no rows.
+void Emitter::LoadZeros(int64_t accumulator, int64_t count) {
+  Load(Memory::kAccumulator, {0, accumulator, 0, count, count});
+  instructions_.back().y_pad_before = 1;
+}
+
 uint32_t Emitter::Place(std::span<const Uop> uops) {
   std::vector<uint32_t> words;
   for (const Uop& uop : uops) words.push_back(encoding_.EncodeUop(uop));
@@ -53,6 +59,8 @@ Instruction Emitter::Compute(Opcode opcode, uint32_t begin, uint32_t end, const 
   in.dst_inner = step(loops.inner, loops.dst_inner);
   in.src_outer = step(loops.outer, loops.src_outer);
   in.src_inner = step(loops.inner, loops.src_inner);
+  in.weight_outer = step(loops.outer, loops.weight_outer);
+  in.weight_inner = step(loops.inner, loops.weight_inner);
   return in;
 }
 
@@ -86,6 +94,12 @@ void Emitter::AluImmediate(AluOp op, std::span<const Uop> uops, const Loops& loo
   instructions_.back().immediate = immediate;
 }
 
+Instruction Emitter::LoadOfUops(uint64_t address, size_t first, size_t last) const {
+  const auto count = static_cast<int64_t>(last - first);
+  return Move(Opcode::kLoad, Memory::kUop,
+              {address + first * Config::kUopBytes, static_cast<int64_t>(first), 1, count, count}, config_);
+}
+
 StatusOr<Launch> Emitter::Finish(MemoryImage* image) {
   if (std::ssize(uops_) > config_.uops()) {
     return absl::UnimplementedError(fmt::format("{} micro-ops, the buffer holds {}", uops_.size(), config_.uops()));
@@ -97,9 +111,11 @@ StatusOr<Launch> Emitter::Finish(MemoryImage* image) {
   }
   Launch launch;
   const uint64_t uops_at = image->Add(words);
-  const auto count = static_cast<int64_t>(uops_.size());
-  launch.instructions.push_back(Move(Opcode::kLoad, Memory::kUop, {uops_at, 0, 1, count, count}, config_));
-  launch.instructions.insert(launch.instructions.end(), instructions_.begin(), instructions_.end());
+  if (others_.uop > 0) launch.instructions.push_back(LoadOfUops(uops_at, 0, others_.uop));
+  const auto others = instructions_.begin() + static_cast<std::ptrdiff_t>(others_.instruction);
+  launch.instructions.insert(launch.instructions.end(), instructions_.begin(), others);
+  if (others_.uop < uops_.size()) launch.instructions.push_back(LoadOfUops(uops_at, others_.uop, uops_.size()));
+  launch.instructions.insert(launch.instructions.end(), others, instructions_.end());
   launch.instructions.emplace_back();  // FINISH
   std::vector<uint8_t> bytes;
   for (const Instruction& in : launch.instructions) {

@@ -18,6 +18,7 @@ struct Loops {
   int64_t outer = 1, inner = 1;
   int64_t dst_outer = 0, dst_inner = 0;
   int64_t src_outer = 0, src_inner = 0;
+  int64_t weight_outer = 0, weight_inner = 0;  // GEMM
 };
 
 // Rows between memory and a buffer on chip.
@@ -38,6 +39,7 @@ class Emitter {
 
   void Load(Memory memory, const Rectangle& rectangle);
   void Store(const Rectangle& rectangle);
+  void LoadZeros(int64_t accumulator, int64_t count);
   // Micro-ops that stand in the buffer already are not loaded twice. `part` of them is run.
   struct Part {
     size_t first = 0, last = 0;
@@ -53,12 +55,16 @@ class Emitter {
   Instruction& last() { return instructions_.back(); }
   Instruction& operator[](size_t i) { return instructions_[i]; }
 
-  // Puts a load of all micro-ops in front and FINISH behind, and both into memory. Unimplemented: more micro-ops than
+  // Those that stand in the buffer until here are loaded first, the others here.
+  void LoadOtherUopsHere() { others_ = {instructions_.size(), uops_.size()}; }
+
+  // Puts a load of the micro-ops in front and FINISH behind, and both into memory. Unimplemented: more micro-ops than
   // the buffer holds, or a field without room.
   StatusOr<Launch> Finish(MemoryImage* image);
   size_t uops() const { return uops_.size(); }
 
  private:
+  Instruction LoadOfUops(uint64_t address, size_t first, size_t last) const;
   uint32_t Place(std::span<const Uop> uops);
   Instruction Compute(Opcode opcode, uint32_t begin, uint32_t end, const Loops& loops) const;
 
@@ -66,6 +72,9 @@ class Emitter {
   const Encoding encoding_;
   std::vector<Instruction> instructions_;
   std::vector<Uop> uops_;
+  struct Mark {
+    size_t instruction = 0, uop = 0;
+  } others_;
   std::map<std::vector<uint32_t>, uint32_t> places_;
 };
 

@@ -29,6 +29,16 @@ std::string_view NameOf(FaultKind kind) {
   return "?";
 }
 
+std::optional<std::string> FindDifference(const std::optional<Fault>& is, const std::optional<Fault>& should) {
+  const auto text = [](const std::optional<Fault>& fault) {
+    if (!fault.has_value()) return std::string("no fault");
+    if (fault->kind == FaultKind::kTooLong) return std::string(NameOf(fault->kind));
+    return fmt::format("{} of instruction {}", NameOf(fault->kind), fault->instruction);
+  };
+  const std::string a = text(is), b = text(should);
+  return a == b ? std::nullopt : std::optional(a + "; " + b);
+}
+
 std::optional<Fault> FindStaticFault(const Instruction& in, size_t index, const Config& config) {
   const auto fault = [&](FaultKind kind, std::string message) { return Fault{kind, index, std::move(message)}; };
   if (in.opcode > Opcode::kAlu) {

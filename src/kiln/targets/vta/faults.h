@@ -32,6 +32,11 @@ struct Fault {
   std::string message;  // what is wrong, without the instruction's text
 };
 
+// How a fault differs from another one that should be the same, in kind or instruction: "deadlock of instruction 3; no
+// fault". nullopt: in neither. Launches that are too long are not compared by the instruction, which says nothing
+// there.
+std::optional<std::string> FindDifference(const std::optional<Fault>& is, const std::optional<Fault>& should);
+
 // What an instruction alone shows. Index ranges of GEMM and ALU depend on micro-ops: FindRangeFault.
 std::optional<Fault> FindStaticFault(const Instruction& instruction, size_t index, const Config& config);
 

@@ -1,8 +1,8 @@
 // Activations in the machine's memory, and the way there and back.
 //
 // A feature map is a height x width image of channels in the original's layout: [planes][channels / block][rows][pitch]
-// elements, an element being a batch x block row of bytes of which the first block bytes hold channels and the others
-// nothing. Rows and pitch have a border around the image that holds one code and is written once, with the program: so
+// elements, an element being batch rows of block channels: a row an image, of those that a run works on at once. Rows
+// of elements and pitch have a border around the image that holds one code and is written once, with the program: so
 // padding is in memory, and a zero point needs no arithmetic at the image's edge.
 #ifndef KILN_TARGETS_VTA_FEATURE_MAP_H_
 #define KILN_TARGETS_VTA_FEATURE_MAP_H_
@@ -40,7 +40,22 @@ struct FeatureMap {
   // Sums of 32 bits instead of codes: byte k of each in plane k; value = scales[channel] * (sum - zeros).
   bool wide = false;
   std::vector<double> scales;  // wide: one a channel
+  // Stands inside another map, whose rows and pitch are as long: from that one's block `first_block` on, with a border
+  // that may have pixels of the other. Codes, but for a map with all blocks of the other.
+  struct Place {
+    int map = -1;
+    int64_t first_block = 0;
+  };
+  std::optional<Place> inside;
+  // Rows of elements are pixels of one image: pixel p of these, in row-major order, is row p % batch of element p /
+  // batch. Height and width above count elements.
+  struct Size {
+    int64_t height = 1, width = 1;
+  };
+  std::optional<Size> image;
 
+  int64_t image_height() const { return image.has_value() ? image->height : height; }
+  int64_t image_width() const { return image.has_value() ? image->width : width; }
   int64_t rows() const { return border.top + height + border.bottom; }
   int64_t pitch() const { return border.left + width + border.right; }
   int64_t planes() const { return wide ? 4 : 1; }
@@ -68,11 +83,11 @@ struct ImageView {
 
 // Writes the border and zeros elsewhere.
 void Clear(const FeatureMap& map, const Config& config, std::span<uint8_t> bytes);
-// Writes an image's values as codes. Bytes that hold nothing stay as they are.
+// Writes an image's values as codes into row `row` of the elements. Bytes that hold nothing stay as they are.
 void Pack(std::span<const float> values, const ImageView& image, const std::optional<Patch>& patch,
-          const FeatureMap& map, const Config& config, std::span<uint8_t> bytes);
-// Reads codes, or sums, as a dense [height][width][channels] tensor.
-std::vector<int32_t> Unpack(std::span<const uint8_t> bytes, const FeatureMap& map, const Config& config);
+          const FeatureMap& map, const Config& config, int row, std::span<uint8_t> bytes);
+// Reads codes, or sums, of a row of the elements as a dense [height][width][channels] tensor.
+std::vector<int32_t> Unpack(std::span<const uint8_t> bytes, const FeatureMap& map, const Config& config, int row);
 // What they mean.
 std::vector<float> ValuesOf(std::span<const int32_t> codes, const FeatureMap& map);
 

@@ -1,7 +1,8 @@
 // Layers: what the compiler makes of a network before anything is tiled or has an address.
 //
 //   MatrixLayer   convolutions, dense layers, average pools: GEMM, then requantisation by the ALU
-//   VectorLayer   element-wise operators and maximum pools: the ALU alone, on codes loaded as accumulators
+//   VectorLayer   element-wise operators, maximum pools and sums of windows, copies: the ALU alone, on codes loaded as
+//                 accumulators
 //   HostLayer     what the machine cannot run, in fp32 on the host
 #ifndef KILN_TARGETS_VTA_LAYERS_H_
 #define KILN_TARGETS_VTA_LAYERS_H_
@@ -64,7 +65,7 @@ struct MatrixLayer {
   }
 };
 
-// One ALU operation on whole registers; a register is a tile of a map on chip.
+// One ALU operation on whole registers; a register is a tile of a map, or of a constant, on chip.
 struct VectorStep {
   AluOp op = AluOp::kAdd;
   int destination = 0;
@@ -72,12 +73,22 @@ struct VectorStep {
   int32_t value = 0;  // the immediate, the register, or the number that all channels of the constant have
 };
 
+// A constant of 32 bits with the layer's channels, for each pixel or (1 x 1) for all of them.
+struct ConstantOperand {
+  int64_t height = 1, width = 1;
+  std::vector<int32_t> numbers;  // [height][width][channels]; without channels: the same in all of them
+};
+
 struct VectorLayer {
-  std::vector<MapView> inputs;  // input i is loaded into register i
+  // Input i is loaded into register i. One that has one pixel where the output has more is the operand of every pixel;
+  // the first never is.
+  std::vector<MapView> inputs;
+  std::vector<ConstantOperand> constants;  // registers behind the inputs; behind register 0 where there is a window
   std::vector<VectorStep> steps;
-  // Register 0 is the result: the maximum over a window of input 0, where there is one (then the only input), else
-  // input 0 itself.
+  // Register 0 is the result: what window_op (MAX or ADD) makes of a window of input 0, where there is one (then the
+  // only input), else input 0 itself.
   std::optional<KernelSize> window;
+  AluOp window_op = AluOp::kMax;
   int output = -1;  // map
 };
 
@@ -134,6 +145,7 @@ struct GraphOutput {
 using Refusals = std::unordered_map<const Node*, std::string>;
 
 struct Network {
+  int images_at_once = 1;  // that a run of the machine works on: rows of its elements
   std::vector<FeatureMap> maps;
   std::vector<Slot> slots;
   std::vector<Layer> layers;

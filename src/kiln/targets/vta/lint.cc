@@ -91,6 +91,7 @@ class Linter final : public Observer {
       if (fault.has_value()) {
         const std::string message = fmt::format("{}: {}", NameOf(fault->kind), fault->message);
         result_.findings.push_back({FindingKind::kFault, launch_, fault->instruction, message});
+        result_.judged = false;
         break;
       }
       if (!machine.tokens().none_left()) {

@@ -32,6 +32,8 @@ struct Finding {
 struct LintResult {
   // At most one of a kind for an instruction, in the order in which instructions run one stage after the other.
   std::vector<Finding> findings;
+  // Whether the program came to its end, so that the rest is of all of it; else it means nothing.
+  bool judged = true;
   // Why the original's machines in Vivado HLS ("hls") and Chisel ("chisel") might not do the same; empty: they do, if
   // `hazard_free`.
   std::set<std::string> hls, chisel;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "fmt/format.h"
 #include "kiln/ir/work.h"
@@ -151,6 +152,9 @@ Group Lowering::PlanNode(const Node& node) {
 
 void Lowering::Plan() {
   for (const auto& node : graph_.nodes()) {
+    if (node->op() == Op::kConcat) PlanConcat(*node);
+  }
+  for (const auto& node : graph_.nodes()) {
     if (taken_.contains(node.get())) continue;
     Group group = PlanNode(*node);
     for (const Node* member : group.nodes) {
@@ -237,14 +241,36 @@ Border Lowering::BorderFor(const Value* value) const {
 }
 
 int32_t Lowering::FillFor(const Value* value, const Codes& codes) const {
-  const auto reads = [&](const Node* user) { return user->op() == Op::kMaxPool && user->operand(0) == value; };
-  const bool only_maximum = std::all_of(value->users().begin(), value->users().end(), reads);
-  return only_maximum ? codes.low : codes.zero;
+  bool maximum = false, other = false;
+  for (const Node* user : value->users()) {
+    const std::vector<WindowAxis> axes = WindowsOf(*user);
+    if (user->operand(0) != value) continue;
+    const bool padded = std::any_of(axes.begin(), axes.end(), [](const WindowAxis& a) {
+      return a.pad_begin > 0 || (a.output - 1) * a.stride - a.pad_begin + a.Extent() > a.input;
+    });
+    (user->op() == Op::kMaxPool ? maximum : other) |= padded;
+  }
+  return maximum && !other ? codes.low : codes.zero;
 }
 
 StatusOr<int> Lowering::ResultMap(const Value* value, int64_t height, int64_t width, int64_t channels) {
   const auto codes = CodesOf(*value);
   if (!codes.ok() && value->quantisation().has_value()) return codes.status();
+  if (const auto joined = joined_.find(value); joined != joined_.end()) {
+    const Shape& whole = joined->second.concat->result()->shape();
+    const auto image = ImageShapeOf(whole.dims());
+    if (image->height == height && image->width == width && value->shape()[whole.rank() - 1] == channels) {
+      const int other = ConcatMap(*joined->second.concat, height, width, image->channels);
+      const int part = NewMap(value->name(), height, width, channels);
+      const FeatureMap& from = out_.maps[static_cast<size_t>(other)];
+      FeatureMap& map = out_.maps.back();
+      map.codes = from.codes;
+      map.border = from.border;
+      map.fill = from.fill;
+      map.inside = FeatureMap::Place{other, joined->second.first_channel / config_.block_out};
+      return part;
+    }
+  }
   const int index = NewMap(value->name(), height, width, channels);
   FeatureMap& map = out_.maps.back();
   if (codes.ok()) {
@@ -273,6 +299,12 @@ Lowering::Order Lowering::OrderOf(const Node& node) const {
     if (view.shape.size() == 4 && view.shape[1] > 1 && view.strides[1] == 1) return Order::kChannelsSecond;
   }
   return Order::kChannelsLast;
+}
+
+StridedView Lowering::StandingOf(const Shape& shape, Order order) const {
+  StridedView view = DenseView(shape);
+  if (order == Order::kChannelsSecond) view.strides = {0, 1, shape[3] * shape[1], shape[1]};
+  return view;
 }
 
 StatusOr<MapView> Lowering::OnMachine(const Value* value, Layer* layer, Order order) {
@@ -420,13 +452,21 @@ StatusOr<Layer> Lowering::EmitLayer(const Group& group) {
     case Op::kReduceMean:
       return EmitMean(group);
     case Op::kPad:
-      return EmitChannelPad(group);
+      return EmitPad(group);
     case Op::kMaxPool:
     case Op::kGlobalMaxPool:
       return EmitMaxPool(group);
     default:
       return EmitElementwise(group);
   }
+}
+
+StatusOr<std::vector<Layer>> Lowering::EmitLayers(const Group& group) {
+  if (group.anchor->op() == Op::kConcat && !refusals_.contains(group.anchor)) return EmitConcat(group);
+  KILN_ASSIGN_OR_RETURN(Layer layer, EmitLayer(group));
+  std::vector<Layer> layers;
+  layers.push_back(std::move(layer));
+  return layers;
 }
 
 Status Lowering::Emit(const Group& group) {
@@ -436,16 +476,17 @@ Status Lowering::Emit(const Group& group) {
   }
   // What a layer that comes to nothing has begun is taken back.
   const size_t maps = out_.maps.size(), slots = out_.slots.size(), packed = packed_.size();
-  StatusOr<Layer> layer = EmitLayer(group);
-  if (layer.ok()) {
-    out_.layers.push_back(std::move(layer).value());
+  StatusOr<std::vector<Layer>> layers = EmitLayers(group);
+  if (layers.ok()) {
+    std::move(layers->begin(), layers->end(), std::back_inserter(out_.layers));
     return OkStatus();
   }
-  if (layer.status().code() != StatusCode::kUnimplemented) return layer.status();
+  if (layers.status().code() != StatusCode::kUnimplemented) return layers.status();
   out_.maps.resize(maps);
+  std::erase_if(concat_maps_, [&](const auto& at) { return static_cast<size_t>(at.second) >= maps; });
   out_.slots.resize(slots);
   packed_.resize(packed);
-  const std::string reason = MessageOf(layer.status());
+  const std::string reason = MessageOf(layers.status());
   if (!options_.host_fallback) {
     return UnsupportedAt(graph_.source(), group.anchor->Describe(), reason,
                          "allow host fallback or change the network");

@@ -2,7 +2,11 @@
 // (passes/pipeline.h).
 //
 //   Conv, MatMul, average pools, Pad of channels   + constant bias + residual + Relu or Clip   one MatrixLayer
-//   Add, Sub, Mul, Max, Min, Relu, Clip, LeakyRelu, Abs, Neg, HardSigmoid, MaxPool             one VectorLayer
+//   Add, Sub, Mul, Max, Min, Div by a number, Relu, Clip, LeakyRelu, Abs, Neg, HardSigmoid,
+//   HardSwish, MaxPool, average pools that GEMM has no place for, Pad of pixels                one VectorLayer
+//   Concat of channels                                                                         as many as it has
+//   operands
+//                                                                                              elsewhere, or none
 //   Transpose, Reshape, Slice, ...                                                             a view, no layer
 //   everything else                                                                            the host, with the
 //   reason

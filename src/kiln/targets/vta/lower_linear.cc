@@ -185,7 +185,8 @@ StatusOr<MapView> Lowering::PlaceInput(const Value* input, LinearLayer* linear, 
     KILN_ASSIGN_OR_RETURN(view, AsPatches(input, *patch, height, linear->out_width, layer));
     *linear = OverPatches(std::move(*linear), *patch);
   } else {
-    KILN_ASSIGN_OR_RETURN(view, OnMachine(input, layer));
+    const Order order = linear->channels_second ? Order::kChannelsSecond : Order::kChannelsLast;
+    KILN_ASSIGN_OR_RETURN(view, OnMachine(input, layer, order));
   }
   if (linear->kernel.taps() == 1 && view.height * view.width == linear->out_height * linear->out_width) {
     linear->out_height = view.height;  // pixels in a row may stand as an image
@@ -265,7 +266,8 @@ Status Lowering::FillLinear(const Group& group, LinearLayer linear, const Value*
   } else {
     matrix.weights = PackWeights(linear, matrix.reads, halvings, block);
   }
-  locations_[group.result] = {-1, matrix.output, DenseView(group.result->shape())};
+  const Order order = linear.channels_second ? Order::kChannelsSecond : Order::kChannelsLast;
+  locations_[group.result] = {-1, matrix.output, StandingOf(group.result->shape(), order)};
   layer->matrix = std::move(matrix);
   return OkStatus();
 }

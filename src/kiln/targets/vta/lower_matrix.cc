@@ -51,6 +51,34 @@ KernelSize KernelOf(const std::vector<WindowAxis>& axes) {
   return {y.kernel, x.kernel, y.stride, x.stride, y.dilation, x.dilation, y.pad_begin, x.pad_begin};
 }
 
+// How many elements each window of an average pool counts, [height][width].
+std::vector<int64_t> CountsOf(const PoolGeometry& g) {
+  std::vector<int64_t> along[2];
+  for (size_t i = 0; i < 2; ++i) {
+    const WindowAxis& a = g.axes[i];
+    const int64_t first = g.count_include_pad ? -a.pad_begin : 0;
+    const int64_t last = g.count_include_pad ? a.input + a.pad_end : a.input;
+    for (int64_t o = 0; o < a.output; ++o) {
+      int64_t count = 0;
+      for (int64_t k = 0; k < a.kernel; ++k) {
+        const int64_t at = a.InputPosition(o, k);
+        count += at >= first && at < last ? 1 : 0;
+      }
+      along[i].push_back(std::max<int64_t>(count, 1));
+    }
+  }
+  std::vector<int64_t> counts;
+  for (const int64_t rows : along[0]) {
+    for (const int64_t columns : along[1]) counts.push_back(rows * columns);
+  }
+  return counts;
+}
+
+// Whether the GEMM unit has a place for the input of one output, and for its micro-ops.
+bool HasPlaceForWindow(const WindowAxis& y, const WindowAxis& x, const Config& config) {
+  return y.Extent() * x.Extent() <= config.inputs() && 2 * y.kernel * x.kernel <= config.uops();
+}
+
 }  // namespace
 
 StatusOr<Layer> Lowering::EmitConvolution(const Group& group) {
@@ -110,12 +138,11 @@ StatusOr<Layer> Lowering::EmitAveragePool(const Group& group) {
   const Node& node = *group.anchor;
   KILN_ASSIGN_OR_RETURN(const PoolGeometry g, ResolvePool(node, graph_.source()));
   if (g.rank() != 2 || !g.nhwc) return ToHost(fmt::format("a pool over {} axes", g.rank()));
-  bool padded = false, beyond = false;
-  for (const WindowAxis& a : g.axes) {
-    padded |= a.pad_begin > 0 || a.pad_end > 0;
-    beyond |= (a.output - 1) * a.stride - a.pad_begin + a.Extent() > a.input + a.pad_end;
+  const std::vector<int64_t> counts = CountsOf(g);
+  const bool alike = std::all_of(counts.begin(), counts.end(), [&](int64_t count) { return count == counts[0]; });
+  if (!alike || !HasPlaceForWindow(g.axes[0], g.axes[1], config_)) {
+    return EmitWindowMean(group, g.axes[0], g.axes[1], counts);
   }
-  if (beyond || (padded && !g.count_include_pad)) return ToHost("an average over fewer elements at the edge");
   LinearLayer linear;
   linear.kernel = KernelOf(g.axes);
   linear.in_channels = linear.out_channels = linear.groups = g.channels;
@@ -123,7 +150,7 @@ StatusOr<Layer> Lowering::EmitAveragePool(const Group& group) {
   linear.out_width = g.axes[1].output;
   linear.weight = [](int64_t, int64_t, int64_t, int64_t) { return 1; };
   linear.identity = true;
-  linear.scales.assign(static_cast<size_t>(g.channels), 1.0 / static_cast<double>(linear.kernel.taps()));
+  linear.scales.assign(static_cast<size_t>(g.channels), 1.0 / static_cast<double>(counts[0]));
   Layer layer = NewLayer(group, "gemm", "average " + Describe(linear) + group.text);
   KILN_RETURN_IF_ERROR(FillLinear(group, std::move(linear), node.operand(0), &layer));
   return layer;
@@ -147,6 +174,13 @@ StatusOr<Layer> Lowering::EmitMean(const Group& group) {
       return ToHost("a mean that is no average over pixels");
     }
   }
+  WindowAxis rows, columns;
+  rows.input = rows.kernel = image->height;
+  columns.input = columns.kernel = image->width;
+  rows.output = columns.output = 1;
+  if (!HasPlaceForWindow(rows, columns, config_)) {
+    return EmitWindowMean(group, rows, columns, {rows.kernel * columns.kernel});
+  }
   LinearLayer linear;
   linear.kernel.y = image->height;
   linear.kernel.x = image->width;
@@ -155,37 +189,6 @@ StatusOr<Layer> Lowering::EmitMean(const Group& group) {
   linear.identity = true;
   linear.scales.assign(static_cast<size_t>(image->channels), 1.0 / static_cast<double>(linear.kernel.taps()));
   Layer layer = NewLayer(group, "gemm", "mean " + Describe(linear) + group.text);
-  KILN_RETURN_IF_ERROR(FillLinear(group, std::move(linear), x, &layer));
-  return layer;
-}
-
-// Zeros beside the channels: a product with a matrix that has ones.
-StatusOr<Layer> Lowering::EmitChannelPad(const Group& group) {
-  const Node& node = *group.anchor;
-  const Value *x = node.operand(0), *pads = node.operand(1), *value = node.operand(2);
-  const auto other = [] { return ToHost("a Pad of something else than channels with zeros"); };
-  if (node.attributes().String("mode", "constant") != "constant" || pads == nullptr || !pads->is_constant())
-    return other();
-  if (node.operand(3) != nullptr) return other();
-  if (value != nullptr && (!value->is_constant() || value->constant().ValueAt(0) != 0)) return other();
-  const std::vector<int64_t> amounts = pads->constant().ToInts();
-  const int64_t rank = x->shape().rank();
-  if (std::ssize(amounts) != 2 * rank) return other();
-  for (int64_t i = 0; i < 2 * rank; ++i) {
-    const int64_t amount = amounts[static_cast<size_t>(i)];
-    if (amount < 0 || (amount > 0 && i % rank != rank - 1)) return other();
-  }
-  const auto image = ImageShapeOf(x->shape().dims());
-  if (!image.has_value()) return other();
-  const int64_t before = amounts[static_cast<size_t>(rank - 1)];
-  LinearLayer linear;
-  linear.in_channels = image->channels;
-  linear.out_channels = node.result()->shape()[static_cast<int>(rank - 1)];
-  linear.out_height = image->height;
-  linear.out_width = image->width;
-  linear.weight = [before](int64_t o, int64_t c, int64_t, int64_t) { return o == c + before ? 1 : 0; };
-  linear.scales.assign(static_cast<size_t>(linear.out_channels), 1.0);
-  Layer layer = NewLayer(group, "gemm", "channels " + Describe(linear));
   KILN_RETURN_IF_ERROR(FillLinear(group, std::move(linear), x, &layer));
   return layer;
 }

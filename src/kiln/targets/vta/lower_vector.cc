@@ -1,243 +1,187 @@
 // Element-wise operators and maximum pools: the ALU alone.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "fmt/format.h"
+#include "kiln/execute/codes.h"
 #include "kiln/targets/vta/lowering.h"
 
 namespace kiln::vta {
 namespace {
 
-using Operand = VectorStep::Operand;
-
-// Products and their sum stay below 2^30 each.
-constexpr int kProductBits = 29;
-constexpr int kMaxShift = 22;
-
-// factor * value + offset of one input, in real numbers.
-struct Term {
-  int input = 0;
-  double factor = 1;
-  double offset = 0;
+// A constant operand in real numbers, rounded as it is annotated.
+struct RealConstant {
+  bool of_pixels = false, of_channels = false;  // what it varies with
+  std::vector<double> numbers;                  // [pixels][channels], or without what it does not vary with
 };
 
-// What an element-wise operator computes: terms combined by one operation (ADD, MAX, MIN), or the product of the first
-// two.
-struct Formula {
-  std::vector<Term> terms;
-  AluOp combine = AluOp::kAdd;
-  bool product = false;
-  Clamp clamp;
-};
+StatusOr<RealConstant> RealsOf(const Value& constant, const Shape& result, bool channels_second) {
+  Tensor tensor = constant.constant();
+  if (constant.quantisation().has_value()) tensor = RoundTensor(tensor, *constant.quantisation());
+  const int rank = result.rank(), missing = rank - tensor.shape().rank();
+  const auto too_large = [] { return ToHost("a constant operand that is larger than the other"); };
+  if (missing < 0) return too_large();
+  // Strides of the result's axes in the constant.
+  std::vector<int64_t> shape = result.dims(), strides(static_cast<size_t>(rank), 0);
+  const std::vector<int64_t> dense = RowMajorStrides(tensor.shape());
+  for (int i = missing; i < rank; ++i) {
+    const int64_t dim = tensor.shape()[i - missing];
+    if (dim == 1) continue;
+    if (dim != result[i]) return too_large();
+    strides[static_cast<size_t>(i)] = dense[static_cast<size_t>(i - missing)];
+  }
+  if (channels_second) {
+    std::rotate(shape.begin() + 1, shape.begin() + 2, shape.end());
+    std::rotate(strides.begin() + 1, strides.begin() + 2, strides.end());
+  }
+  RealConstant reals;
+  reals.of_channels = strides.back() != 0;
+  reals.of_pixels = std::any_of(strides.begin(), strides.end() - 1, [](int64_t stride) { return stride != 0; });
+  if (!reals.of_pixels) std::fill(shape.begin(), shape.end() - 1, 1);
+  if (!reals.of_channels) shape.back() = 1;
+  const Tensor numbers = Gather(tensor, {0, shape, strides});
+  for (int64_t i = 0; i < numbers.size(); ++i) reals.numbers.push_back(numbers.ValueAt(i));
+  return reals;
+}
 
-VectorStep Immediate(AluOp op, int destination, int32_t value) { return {op, destination, Operand::kImmediate, value}; }
-VectorStep Constant(AluOp op, int destination, int32_t value) { return {op, destination, Operand::kConstant, value}; }
-VectorStep Register(AluOp op, int destination, int32_t from) { return {op, destination, Operand::kRegister, from}; }
+double GreatestOf(const RealConstant& reals) {
+  double greatest = 0;
+  for (const double v : reals.numbers) greatest = std::max(greatest, std::abs(v));
+  return greatest;
+}
 
-std::optional<Formula> FormulaOf(const Node& node) {
-  const float alpha = node.attributes().Float("alpha", node.op() == Op::kLeakyRelu ? 0.01f : 0.2f);
-  Formula f;
-  switch (node.op()) {
-    case Op::kAdd:
-      f.terms = {{0}, {1}};
-      return f;
-    case Op::kSub:
-      f.terms = {{0}, {1, -1.0}};
-      return f;
-    case Op::kMax:
-    case Op::kMin:
-      if (node.num_operands() != 2) return std::nullopt;
-      f.terms = {{0}, {1}};
-      f.combine = node.op() == Op::kMax ? AluOp::kMax : AluOp::kMin;
-      return f;
-    case Op::kMul:
-      f.terms = {{0}, {1}};
-      f.product = true;
-      return f;
-    case Op::kNeg:
-      f.terms = {{0, -1.0}};
-      return f;
-    case Op::kAbs:
-      f.terms = {{0}, {0, -1.0}};
-      f.combine = AluOp::kMax;
-      return f;
+// Whether the operators that a value comes from leave nothing below zero.
+bool IsNotNegative(const Value& value) {
+  const Node* node = value.producer();
+  if (node == nullptr) return false;
+  switch (node->op()) {
     case Op::kRelu:
-      f.terms = {{0}};
-      f.clamp.low = 0;
-      return f;
-    case Op::kLeakyRelu:
-      if (alpha < 0 || alpha > 1) return std::nullopt;
-      f.terms = {{0}, {0, alpha}};
-      f.combine = AluOp::kMax;
-      return f;
+    case Op::kSigmoid:
     case Op::kHardSigmoid:
-      f.terms = {{0, alpha, node.attributes().Float("beta", 0.5f)}};
-      f.clamp = {0, 1};
-      return f;
+      return true;
     case Op::kClip: {
-      f.terms = {{0}};
-      for (int i = 1; i <= 2; ++i) {
-        const Value* bound = node.operand(i);
-        if (bound == nullptr) continue;
-        if (!bound->is_constant() || bound->constant().size() != 1) return std::nullopt;
-        (i == 1 ? f.clamp.low : f.clamp.high) = bound->constant().ValueAt(0);
-      }
-      return f.clamp.low <= f.clamp.high ? std::optional(f) : std::nullopt;
+      const Value* low = node->operand(1);
+      const auto number = low != nullptr && low->is_constant() && low->constant().size() == 1
+                              ? std::optional(low->constant().ValueAt(0))
+                              : std::nullopt;
+      return number.has_value() && *number >= 0;
     }
+    case Op::kMaxPool:
+    case Op::kAveragePool:
+    case Op::kTranspose:
+    case Op::kReshape:
+      return IsNotNegative(*node->operand(0));
+    case Op::kConcat:
+      return std::all_of(node->operands().begin(), node->operands().end(),
+                         [](const Value* operand) { return IsNotNegative(*operand); });
     default:
-      return std::nullopt;
+      return false;
   }
 }
 
-// The way from a register's real value to the result's codes or sums.
-struct Result {
-  bool wide = false;
-  Codes codes;      // not wide
-  double unit = 1;  // wide: of a sum
-};
-
-// No sum of the terms has a greater magnitude, in steps of the result.
-double Reach(const Formula& f, const std::vector<Codes>& inputs, double step) {
-  double greatest = 1;
-  for (size_t i = 0; i < f.terms.size(); ++i) {
-    const double reach = 256 * std::abs(f.terms[i].factor) * inputs[i].scale + std::abs(f.terms[i].offset);
-    greatest += reach / step;
-  }
-  return greatest + 128;
-}
-
-// Clamps register 0, which holds codes or sums.
-void AppendClamp(const Result& result, const Clamp& clamp, std::vector<VectorStep>* steps) {
-  const double scale = result.wide ? result.unit : double{result.codes.scale};
-  const double zero = result.wide ? 0 : result.codes.zero;
-  const auto at = [&](double real) { return std::nearbyint(real / scale) + zero; };
-  if (result.wide) {
-    const auto bound = [&](double real) { return static_cast<int32_t>(std::clamp(at(real), -0x1p31, 0x1p31 - 1)); };
-    if (std::isfinite(clamp.low)) steps->push_back(Constant(AluOp::kMax, 0, bound(clamp.low)));
-    if (std::isfinite(clamp.high)) steps->push_back(Constant(AluOp::kMin, 0, bound(clamp.high)));
-    return;
-  }
-  const auto bound = [&](double real) { return static_cast<int32_t>(std::clamp(at(real), -128.0, 127.0)); };
-  int32_t low = result.codes.low, high = result.codes.high;
-  if (std::isfinite(clamp.low)) low = std::max(low, bound(clamp.low));
-  if (std::isfinite(clamp.high)) high = std::max(low, std::min(high, bound(clamp.high)));
-  steps->push_back(Immediate(AluOp::kMax, 0, low));
-  steps->push_back(Immediate(AluOp::kMin, 0, high));
-}
-
-// Register i holds the codes of term i. Every term becomes a multiple of 2^-shift of the result's code (or of its
-// unit).
-void AppendSum(const Formula& f, const std::vector<Codes>& inputs, const Result& result,
-               std::vector<VectorStep>* steps) {
-  const double step = result.wide ? result.unit : double{result.codes.scale};
-  const double greatest = Reach(f, inputs, step);
-  int shift = 0;
-  if (!result.wide) shift = std::clamp(kProductBits - static_cast<int>(std::ceil(std::log2(greatest))), 0, kMaxShift);
-  const double unit = std::ldexp(step, -shift);
-  const bool separately = f.combine != AluOp::kAdd;
-  double offset = result.wide ? 0 : std::ldexp(result.codes.zero + 0.5, shift);
-  for (size_t i = 0; i < f.terms.size(); ++i) {
-    const auto multiplier = static_cast<int32_t>(std::llround(f.terms[i].factor * inputs[i].scale / unit));
-    const double own = f.terms[i].offset / unit - double{static_cast<double>(multiplier)} * inputs[i].zero;
-    const auto reg = static_cast<int>(i);
-    if (multiplier != 1) steps->push_back(Constant(AluOp::kMultiply, reg, multiplier));
-    if (separately) {
-      const auto add = static_cast<int32_t>(std::llround(own));
-      if (add != 0) steps->push_back(Constant(AluOp::kAdd, reg, add));
-    } else {
-      offset += own;
-    }
-    if (i > 0) steps->push_back(Register(f.combine, 0, reg));
-  }
-  if (const auto add = static_cast<int32_t>(std::llround(offset)); add != 0) {
-    steps->push_back(Constant(AluOp::kAdd, 0, add));
-  }
-  if (shift > 0) steps->push_back(Immediate(AluOp::kShiftRight, 0, shift));
-  AppendClamp(result, f.clamp, steps);
-}
-
-// The product of registers 0 and 1: of magnitude below 2^16, so that a multiplier of 14 bits fits beside it.
-void AppendProduct(const Formula& f, const std::vector<Codes>& inputs, const Result& result,
-                   std::vector<VectorStep>* steps) {
-  for (int i = 0; i < 2; ++i) {
-    const int32_t zero = inputs[static_cast<size_t>(i)].zero;
-    if (zero != 0) steps->push_back(Immediate(AluOp::kAdd, i, -zero));
-  }
-  steps->push_back(Register(AluOp::kMultiply, 0, 1));
-  if (!result.wide) {
-    const double factor = double{inputs[0].scale} * inputs[1].scale / result.codes.scale;
-    const int shift = std::clamp(13 - static_cast<int>(std::ceil(std::log2(factor))), 0, kMaxShift);
-    const auto multiplier = static_cast<int32_t>(std::llround(std::ldexp(factor, shift)));
-    steps->push_back(Constant(AluOp::kMultiply, 0, multiplier));
-    const auto add = static_cast<int32_t>(std::llround(std::ldexp(result.codes.zero + 0.5, shift)));
-    steps->push_back(Constant(AluOp::kAdd, 0, add));
-    if (shift > 0) steps->push_back(Immediate(AluOp::kShiftRight, 0, shift));
-  }
-  AppendClamp(result, f.clamp, steps);
-}
-
-// Whether factors to codes of the result, and what they make of any input code, fit 32 bits.
-bool Fits(const Formula& f, const std::vector<Codes>& inputs, const Codes& result) {
-  if (f.product) return double{inputs[0].scale} * inputs[1].scale / result.scale <= 0x1p13;
-  return Reach(f, inputs, result.scale) <= std::ldexp(1, kProductBits);
+// [N, C, 1, 1]: a number a channel where channels are the second axis.
+bool IsOneNumberAChannel(const Shape& shape, const Shape& result) {
+  return shape.rank() == 4 && result.rank() == 4 && shape[1] == result[1] && shape[1] > 1 && shape[2] == 1 &&
+         shape[3] == 1 && result[2] * result[3] > 1;
 }
 
 }  // namespace
+
+// An operand for every pixel says where channels are, if operands on the machine do not.
+Lowering::Order Lowering::OrderOfElementwise(const Node& node) const {
+  const Order order = OrderOf(node);
+  const bool on_host = std::all_of(node.operands().begin(), node.operands().end(), [&](const Value* operand) {
+    return operand == nullptr || operand->is_constant() || IsOnHost(operand);
+  });
+  if (!on_host) return order;
+  for (const Value* operand : node.operands()) {
+    if (operand != nullptr && IsOneNumberAChannel(operand->shape(), node.result()->shape()))
+      return Order::kChannelsSecond;
+  }
+  return order;
+}
+
+StatusOr<std::vector<MapView>> Lowering::PlaceOperands(const Node& node, const Formula& formula, Order order,
+                                                       Layer* layer) {
+  std::vector<MapView> views;
+  for (const Term& term : formula.terms) {
+    const Value* operand = node.operand(term.input);
+    KILN_ASSIGN_OR_RETURN(const MapView view, OnMachine(operand, layer, order));
+    if (view.x_step != 1) return ToHost("columns of an image that are left out");
+    const bool whole = operand->shape() == node.result()->shape();
+    if (views.empty() && !whole) return ToHost("operands of which none has the result's shape");
+    if (!views.empty()) {
+      const MapView& first = views[0];
+      const bool same = whole && view.height == first.height && view.width == first.width;
+      const bool for_all = !whole && view.height == 1 && view.width == 1 && view.channels == first.channels;
+      if (!same && !for_all) return ToHost("operands in different layouts");
+    }
+    views.push_back(view);
+  }
+  return views;
+}
 
 StatusOr<Layer> Lowering::EmitElementwise(const Group& group) {
   const Node& node = *group.anchor;
   std::optional<Formula> formula = FormulaOf(node);
   if (!formula.has_value()) return ToHost(fmt::format("the ALU has no {}", node.info().text));
-  formula->clamp.low = std::max(formula->clamp.low, group.clamp.low);
-  formula->clamp.high = std::min(formula->clamp.high, group.clamp.high);
+  const auto hold = [&](double v) { return std::min(std::max(v, group.clamp.low), group.clamp.high); };
+  formula->clamp = {hold(formula->clamp.low), hold(formula->clamp.high)};
+  // The first term is one with a number for every pixel.
+  const Shape& shape = group.result->shape();
+  std::vector<Term>& terms = formula->terms;
+  if (terms.size() == 2 && node.operand(terms[0].input)->shape() != shape) std::swap(terms[0], terms[1]);
   std::vector<Codes> inputs;
   for (const Term& term : formula->terms) {
     KILN_ASSIGN_OR_RETURN(const Codes codes, CodesOf(*node.operand(term.input)));
     inputs.push_back(codes);
   }
-  if (const auto to = CodesOf(*group.result); to.ok() && !Fits(*formula, inputs, *to)) {
-    return ToHost("an output scale so small beside the inputs' that sums leave 32 bits");
-  }
   Layer layer = NewLayer(group, "alu", std::string(node.info().text) + group.text);
   VectorLayer vector;
-  const Order order = OrderOf(node);
-  for (const Term& term : formula->terms) {
-    const Value* operand = node.operand(term.input);
-    if (operand->shape() != group.result->shape()) return ToHost("operands of different shapes");
-    KILN_ASSIGN_OR_RETURN(const MapView view, OnMachine(operand, &layer, order));
-    if (view.x_step != 1) return ToHost("columns of an image that are left out");
-    const MapView& first = vector.inputs.empty() ? view : vector.inputs[0];
-    if (view.height != first.height || view.width != first.width) return ToHost("operands in different layouts");
-    vector.inputs.push_back(view);
+  const Order order = OrderOfElementwise(node);
+  RealConstant constant;
+  if (formula->constant.has_value()) {
+    KILN_ASSIGN_OR_RETURN(constant, RealsOf(*formula->constant->value, shape, order == Order::kChannelsSecond));
   }
+  KILN_ASSIGN_OR_RETURN(vector.inputs, PlaceOperands(node, *formula, order, &layer));
   const MapView image = vector.inputs[0];
   KILN_ASSIGN_OR_RETURN(vector.output, ResultMap(group.result, image.height, image.width, image.channels));
   FeatureMap& map = out_.maps[static_cast<size_t>(vector.output)];
   Result result{map.wide, map.codes, 1};
   if (map.wide) {
-    double greatest = 0;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      greatest = std::max(greatest, std::abs(formula->terms[i].factor) * inputs[i].scale);
-      greatest = std::max(greatest, std::abs(formula->terms[i].offset) / 128);
-    }
-    // Sums of one term are exact; others are counted in steps 2^-19 as fine.
-    result.unit = formula->product ? double{inputs[0].scale} * inputs[1].scale
-                  : formula->terms.size() == 1 && formula->terms[0].offset == 0 ? greatest
-                                                                                : std::ldexp(greatest, -19);
+    result.unit = UnitOf(*formula, inputs, GreatestOf(constant));
     map.scales.assign(static_cast<size_t>(image.channels), result.unit);
   }
-  if (formula->product) {
-    AppendProduct(*formula, inputs, result, &vector.steps);
-  } else {
-    AppendSum(*formula, inputs, result, &vector.steps);
+  KILN_ASSIGN_OR_RETURN(FormulaCode code, CodeOf(*formula, inputs, constant.numbers, result));
+  vector.steps = std::move(code.steps);
+  if (formula->constant.has_value()) {
+    const bool pixels = constant.of_pixels;
+    vector.constants.push_back({pixels ? image.height : 1, pixels ? image.width : 1, std::move(code.constant)});
   }
-  StridedView standing = DenseView(group.result->shape());
-  if (order == Order::kChannelsSecond) {
-    standing.strides = {0, 1, image.width * image.channels, image.channels};
-  }
-  locations_[group.result] = {-1, vector.output, std::move(standing)};
+  locations_[group.result] = {-1, vector.output, StandingOf(shape, order)};
   layer.vector = std::move(vector);
   return layer;
+}
+
+// The input of a layer with windows; what lies outside of it holds one of `fills`.
+StatusOr<MapView> Lowering::PlaceWindows(const Value* input, const WindowAxis& y, const WindowAxis& x,
+                                         const std::vector<int32_t>& fills, Layer* layer) {
+  KILN_ASSIGN_OR_RETURN(const MapView view, OnMachine(input, layer));
+  if (view.x_step != 1 || view.y_step != 1) return ToHost("windows over pixels that stand apart");
+  const int64_t bottom = (y.output - 1) * y.stride - y.pad_begin + y.Extent() - view.height;
+  const int64_t right = (x.output - 1) * x.stride - x.pad_begin + x.Extent() - view.width;
+  if (y.pad_begin <= 0 && x.pad_begin <= 0 && bottom <= 0 && right <= 0) return view;
+  const FeatureMap& from = out_.maps[static_cast<size_t>(view.map)];
+  const Border& b = from.border;
+  const bool whole = view.height == from.height && view.width == from.width && view.y0 == 0 && view.x0 == 0;
+  if (!whole || b.top < y.pad_begin || b.left < x.pad_begin || b.bottom < bottom || b.right < right) {
+    return ToHost("padding around a part of an image");
+  }
+  if (std::find(fills.begin(), fills.end(), from.fill) == fills.end()) {
+    return ToHost("padding of an image that is padded otherwise for another reader");
+  }
+  return view;
 }
 
 StatusOr<Layer> Lowering::EmitMaxPool(const Group& group) {
@@ -248,32 +192,52 @@ StatusOr<Layer> Lowering::EmitMaxPool(const Group& group) {
   const WindowAxis &y = g.axes[0], &x = g.axes[1];
   Layer layer =
       NewLayer(group, "alu", fmt::format("maximum {}x{} /{} @{}x{}", y.kernel, x.kernel, y.stride, y.output, x.output));
-  const Value* input = node.operand(0);
-  KILN_ASSIGN_OR_RETURN(const Codes codes, CodesOf(*input));
+  KILN_ASSIGN_OR_RETURN(const Codes codes, CodesOf(*node.operand(0)));
+  std::vector<int32_t> fills = {codes.low};
+  if (IsNotNegative(*node.operand(0))) fills.push_back(codes.zero);  // no maximum is below zero
   VectorLayer vector;
-  KILN_ASSIGN_OR_RETURN(const MapView view, OnMachine(input, &layer));
-  const FeatureMap& from = out_.maps[static_cast<size_t>(view.map)];
-  const int64_t bottom = (y.output - 1) * y.stride - y.pad_begin + y.Extent() - view.height;
-  const int64_t right = (x.output - 1) * x.stride - x.pad_begin + x.Extent() - view.width;
-  if (view.x_step != 1 || view.y_step != 1) return ToHost("a maximum over pixels that stand apart");
-  if (y.pad_begin > 0 || x.pad_begin > 0 || bottom > 0 || right > 0) {
-    const Border& b = from.border;
-    const bool whole = view.height == from.height && view.width == from.width && view.y0 == 0 && view.x0 == 0;
-    if (!whole || b.top < y.pad_begin || b.left < x.pad_begin || b.bottom < bottom || b.right < right) {
-      return ToHost("padding around a part of an image");
-    }
-    if (from.fill != codes.low) return ToHost("padding for a maximum of an image that is padded with zeros");
-  }
+  KILN_ASSIGN_OR_RETURN(const MapView view, PlaceWindows(node.operand(0), y, x, fills, &layer));
   vector.inputs = {view};
   vector.window = KernelSize{y.kernel, x.kernel, y.stride, x.stride, y.dilation, x.dilation, y.pad_begin, x.pad_begin};
   KILN_ASSIGN_OR_RETURN(vector.output, ResultMap(group.result, y.output, x.output, g.channels));
   FeatureMap& map = out_.maps[static_cast<size_t>(vector.output)];
   if (map.wide) {
     map.scales.assign(static_cast<size_t>(g.channels), codes.scale);
-    if (codes.zero != 0) vector.steps.push_back(Immediate(AluOp::kAdd, 0, -codes.zero));
+    if (codes.zero != 0) vector.steps.push_back({AluOp::kAdd, 0, VectorStep::Operand::kImmediate, -codes.zero});
   } else if (!(map.codes == codes)) {
-    AppendSum(Formula{{{0}}, AluOp::kAdd, false, {}}, {codes}, {false, map.codes, 1}, &vector.steps);
+    Formula same;
+    same.terms = {{0}};
+    KILN_ASSIGN_OR_RETURN(FormulaCode code, CodeOf(same, {codes}, {}, {false, map.codes, 1}));
+    vector.steps = std::move(code.steps);
   }
+  locations_[group.result] = {-1, vector.output, DenseView(group.result->shape())};
+  layer.vector = std::move(vector);
+  return layer;
+}
+
+StatusOr<Layer> Lowering::EmitWindowMean(const Group& group, const WindowAxis& y, const WindowAxis& x,
+                                         std::vector<int64_t> counts) {
+  const Value* input = group.anchor->operand(0);
+  const std::string operation = fmt::format("mean {}x{} /{} @{}x{}", y.kernel, x.kernel, y.stride, y.output, x.output);
+  Layer layer = NewLayer(group, "alu", operation + group.text);
+  KILN_ASSIGN_OR_RETURN(const Codes codes, CodesOf(*input));
+  VectorLayer vector;
+  KILN_ASSIGN_OR_RETURN(const MapView view, PlaceWindows(input, y, x, {codes.zero}, &layer));
+  vector.inputs = {view};
+  vector.window = KernelSize{y.kernel, x.kernel, y.stride, x.stride, y.dilation, x.dilation, y.pad_begin, x.pad_begin};
+  vector.window_op = AluOp::kAdd;
+  KILN_ASSIGN_OR_RETURN(vector.output, ResultMap(group.result, y.output, x.output, view.channels));
+  FeatureMap& map = out_.maps[static_cast<size_t>(vector.output)];
+  if (std::all_of(counts.begin(), counts.end(), [&](int64_t count) { return count == counts[0]; })) counts.resize(1);
+  const int64_t taps = vector.window->taps();
+  Result result{map.wide, map.codes, 1};
+  if (map.wide) {
+    result.unit = UnitOfMean(counts, codes);
+    map.scales.assign(static_cast<size_t>(view.channels), result.unit);
+  }
+  KILN_ASSIGN_OR_RETURN(FormulaCode code, MeanOf(taps, counts, codes, group.clamp, result));
+  vector.steps = std::move(code.steps);
+  if (!code.constant.empty()) vector.constants.push_back({y.output, x.output, std::move(code.constant)});
   locations_[group.result] = {-1, vector.output, DenseView(group.result->shape())};
   layer.vector = std::move(vector);
   return layer;

@@ -3,7 +3,6 @@
 #define KILN_TARGETS_VTA_LOWERING_H_
 
 #include <functional>
-#include <limits>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -13,14 +12,9 @@
 #include "kiln/ir/window.h"
 #include "kiln/targets/vta/lower.h"
 #include "kiln/targets/vta/strided_view.h"
+#include "kiln/targets/vta/vector_formula.h"
 
 namespace kiln::vta {
-
-// Real bounds that an activation holds values in.
-struct Clamp {
-  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
-  bool any() const { return std::isfinite(low) || std::isfinite(high); }
-};
 
 // Nodes that become one layer.
 struct Group {
@@ -49,6 +43,7 @@ struct LinearLayer {
   std::vector<double> scales;                                                   // of the weights of each out channel
   std::vector<double> bias;                                                     // real
   bool identity = false;                                                        // a channel each, all weights 1
+  bool channels_second = false;                                                 // of the input; else they are last
 };
 
 // Why a node cannot run on the machine; it goes to the host, and the reason to the report.
@@ -61,6 +56,9 @@ class Lowering {
   StatusOr<Network> Run();
 
  private:
+  // Whether the channels of an operand are its last axis or its second.
+  enum class Order { kChannelsLast, kChannelsSecond };
+
   // Planning.
   void Plan();
   Group PlanNode(const Node& node);
@@ -77,7 +75,19 @@ class Lowering {
   StatusOr<Layer> EmitProduct(const Group& group);
   StatusOr<Layer> EmitAveragePool(const Group& group);
   StatusOr<Layer> EmitMean(const Group& group);
-  StatusOr<Layer> EmitChannelPad(const Group& group);
+  StatusOr<Layer> EmitPad(const Group& group);
+  StatusOr<Layer> EmitChannelPad(const Group& group, int64_t before, Order order);
+  StatusOr<Layer> EmitPixelPad(const Group& group, const std::vector<int64_t>& before, double number, Order order);
+  // Concat of channels (lower_concat.cc): what does not stand in the result's map already is copied to it, by the ALU
+  // where all operands are whole blocks, else by products with matrices of ones.
+  StatusOr<std::vector<Layer>> EmitConcat(const Group& group);
+  StatusOr<std::vector<Layer>> CopyBlocks(const Group& group, Order order);
+  StatusOr<std::vector<Layer>> AddChannels(const Group& group, Order order);
+  StatusOr<Layer> EmitCopy(const Group& group, const Value* from, int to, Order order);
+  // Finds operands of a Concat whose layers can write where the result will stand.
+  void PlanConcat(const Node& node);
+  int ConcatMap(const Node& concat, int64_t height, int64_t width, int64_t channels);
+  StatusOr<std::vector<Layer>> EmitLayers(const Group& group);
   // Linear layers (lower_linear.cc). The layer may come out as one over windows side by side.
   Status FillLinear(const Group& group, LinearLayer linear, const Value* input, Layer* layer);
   StatusOr<MapView> PlaceInput(const Value* input, LinearLayer* linear, Layer* layer);
@@ -85,7 +95,14 @@ class Lowering {
   StatusOr<Requantisation> CodesFrom(const Group& group, LinearLayer* linear, const Codes& input,
                                      std::vector<int>* halvings) const;
   StatusOr<Layer> EmitElementwise(const Group& group);
+  StatusOr<std::vector<MapView>> PlaceOperands(const Node& node, const Formula& formula, Order order, Layer* layer);
+  Order OrderOfElementwise(const Node& node) const;
   StatusOr<Layer> EmitMaxPool(const Group& group);
+  // An average by the ALU: counts[pixel] elements of each window are inside, the others zeros.
+  StatusOr<Layer> EmitWindowMean(const Group& group, const WindowAxis& y, const WindowAxis& x,
+                                 std::vector<int64_t> counts);
+  StatusOr<MapView> PlaceWindows(const Value* input, const WindowAxis& y, const WindowAxis& x,
+                                 const std::vector<int32_t>& fills, Layer* layer);
   Status EmitHost(const Node& node, const std::string& reason);
 
   // Values.
@@ -96,7 +113,6 @@ class Lowering {
   StatusOr<int> ResultMap(const Value* value, int64_t height, int64_t width, int64_t channels);
   // A value as the machine reads it; what must be written for that goes to `layer`. Channels are its last axis, or
   // those of Order::kChannelsSecond are.
-  enum class Order { kChannelsLast, kChannelsSecond };
   StatusOr<MapView> OnMachine(const Value* value, Layer* layer, Order order = Order::kChannelsLast);
   // The same, as windows side by side: only of what the host writes.
   StatusOr<MapView> AsPatches(const Value* value, const Patch& patch, int64_t height, int64_t width, Layer* layer,
@@ -104,6 +120,8 @@ class Lowering {
   StridedView ViewOf(const Value* value, Order order) const;
   // The order in which all operands are images, as far as where they stand says so.
   Order OrderOf(const Node& node) const;
+  // Where a result stands whose map has its pixels and channels in that order.
+  StridedView StandingOf(const Shape& shape, Order order) const;
   bool IsOnHost(const Value* value) const { return locations_.at(value).map < 0; }
   HostView OnHost(const Value* value, std::vector<Transfer>* transfers);
   // What readers need of the border.
@@ -126,6 +144,13 @@ class Lowering {
     int map;
   };
   std::vector<Packed> packed_;  // maps of what the host writes
+  struct Joined {
+    const Node* concat;
+    int64_t first_channel;
+  };
+  std::unordered_map<const Value*, Joined> joined_;
+  std::unordered_map<const Node*, int> concat_maps_;
+  Graph partial_;  // values between the layers that one Concat becomes
   std::unordered_set<const Node*> taken_;
   std::vector<Group> groups_;
   std::unordered_map<const Node*, size_t> group_of_;

@@ -1,8 +1,28 @@
 #include "kiln/targets/vta/program.h"
 
+#include <set>
+
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 
 namespace kiln::vta {
+namespace {
+
+// "; beside launches 2, 3", what may run while the host works on a step.
+std::string BesideOf(const ProgramParts& parts, size_t step) {
+  std::set<size_t> launches;
+  for (size_t i = 0; i < parts.plan.pieces.size(); ++i) {
+    const Piece& piece = parts.plan.pieces[i];
+    if (piece.kind != Piece::Kind::kOperator || piece.step != step) continue;
+    for (const size_t other : parts.plan.beside[i]) {
+      if (parts.plan.pieces[other].kind == Piece::Kind::kLaunch) launches.insert(parts.plan.pieces[other].step);
+    }
+  }
+  if (launches.empty()) return "";
+  return fmt::format("; beside launch{} {}", launches.size() == 1 ? "" : "es", fmt::join(launches, ", "));
+}
+
+}  // namespace
 
 std::string VtaProgram::Print() const {
   const Encoding encoding(parts_.config);
@@ -13,13 +33,14 @@ std::string VtaProgram::Print() const {
   out += fmt::format("constants {} bytes, activations {} bytes\n\nmemory\n", constant_bytes_, activation_bytes_);
   for (size_t i = 0; i < parts_.maps.size(); ++i) {
     const FeatureMap& m = parts_.maps[i];
-    out += fmt::format("  {:#010x} {}x{}x{} {} {}\n", parts_.map_addresses[i], m.channels, m.height, m.width,
-                       m.wide ? "sums" : fmt::format("scale {} zero {}", m.codes.scale, m.codes.zero), m.name);
+    out += fmt::format("  {:#010x} {}x{}x{} {} {}\n", parts_.map_addresses[i], m.channels, m.image_height(),
+                       m.image_width(), m.wide ? "sums" : fmt::format("scale {} zero {}", m.codes.scale, m.codes.zero),
+                       m.name);
   }
   for (size_t i = 0; i < parts_.steps.size(); ++i) {
     const Step& step = parts_.steps[i];
     out += fmt::format("\n[{}] {}: {}\n", i, kernels_[i].name, kernels_[i].operation);
-    if (step.host.has_value()) out += fmt::format("host  {}\n", kernels_[i].host_reason);
+    if (step.host.has_value()) out += fmt::format("host  {}{}\n", kernels_[i].host_reason, BesideOf(parts_, i));
     if (step.tiling.has_value()) {
       const MatrixTiling& t = *step.tiling;
       out += fmt::format("tiles of {} blocks x {} x {}, {} input blocks at once, {} virtual thread{}{}\n", t.blocks,

@@ -12,6 +12,7 @@
 #include "kiln/targets/vta/emitter.h"
 #include "kiln/targets/vta/layers.h"
 #include "kiln/targets/vta/program_vector.h"
+#include "kiln/targets/vta/run_plan.h"
 #include "kiln/targets/vta/schedule.h"
 
 namespace kiln::vta {
@@ -20,12 +21,14 @@ namespace kiln::vta {
 struct Step {
   std::vector<Transfer> transfers;  // before it
   std::optional<Launch> launch;
+  std::vector<int> reads, writes;  // maps, of the launch
   std::optional<HostLayer> host;
   std::optional<MatrixTiling> tiling;  // of a matrix layer
 };
 
 struct ProgramParts {
   Config config;
+  int images_at_once = 1;
   std::vector<FeatureMap> maps;
   std::vector<uint64_t> map_addresses;
   std::vector<Slot> slots;
@@ -34,6 +37,7 @@ struct ProgramParts {
   std::vector<Transfer> final_transfers;
   std::vector<GraphInput> inputs;
   std::vector<GraphOutput> outputs;
+  RunPlan plan;
   std::vector<uint8_t> memory;  // from MemoryImage::kBase on, before an image comes
   int64_t constant_bytes = 0;
 };

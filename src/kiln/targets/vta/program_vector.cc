@@ -7,6 +7,7 @@
 #include "kiln/targets/vta/cycle.h"
 #include "kiln/targets/vta/hex.h"
 #include "kiln/targets/vta/json_reader.h"
+#include "kiln/targets/vta/sha256.h"
 
 namespace kiln::vta {
 namespace {
@@ -15,18 +16,34 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kMaxImage = uint64_t{1} << 32;
 
-// An image that stands beside the JSON file.
-StatusOr<std::vector<uint8_t>> ReadImage(const fs::path& json, const std::string& name, uint64_t bytes) {
-  if (name.empty() || fs::path(name).filename() != name) {
-    return ErrorAt(json.string(), "", fmt::format("'{}' is no file beside it", name), "the plain name of an image");
+// An image that stands beside the JSON file, whose key `key` names it; of so many bytes, and with the digest that
+// `digest_key` states, where it does.
+StatusOr<std::vector<uint8_t>> ReadImage(const Json& json, const fs::path& file, const std::string& key,
+                                         const std::string& digest_key, uint64_t bytes) {
+  JsonReader reader(file.string());
+  const std::string name = reader.Text(json, key, "");
+  const bool stated = json.contains(digest_key);
+  const std::vector<uint8_t> digest = stated ? reader.Hex(json, digest_key, "") : std::vector<uint8_t>{};
+  if (stated && digest.size() != kSha256Bytes) {
+    reader.Fail(digest_key, fmt::format("has {} bytes", digest.size()), "a SHA-256 has 32, 64 hex digits");
   }
-  const fs::path path = json.parent_path() / name;
+  KILN_RETURN_IF_ERROR(reader.status());
+  if (name.empty() || fs::path(name).filename() != name) {
+    return ErrorAt(file.string(), "", fmt::format("'{}' is no file beside it", name), "the plain name of an image");
+  }
+  const fs::path path = file.parent_path() / name;
   KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxImage));
   if (text.size() != bytes) {
     return ErrorAt(path.string(), "", fmt::format("has {} bytes", text.size()),
-                   fmt::format("dram_size of {} is {}", json.string(), bytes));
+                   fmt::format("dram_size of {} is {}", file.string(), bytes));
   }
-  return std::vector<uint8_t>(text.begin(), text.end());
+  std::vector<uint8_t> image(text.begin(), text.end());
+  if (!stated) return image;
+  if (const std::vector<uint8_t> is = Sha256Of(image); is != digest) {
+    return ErrorAt(path.string(), "", fmt::format("has the SHA-256 {}", HexOf(is)),
+                   fmt::format("{} of {} is {}", digest_key, file.string(), HexOf(digest)));
+  }
+  return image;
 }
 
 struct ProfileCounter {
@@ -89,15 +106,13 @@ StatusOr<ProgramVector> ParseProgramVector(const Json& json, const fs::path& fil
     reader.Fail("dram_base", fmt::format("no memory begins at {}", vector.base), "a multiple of 4096, and not 0");
   }
   const uint64_t bytes = reader.Count(json, "dram_size", "dram_size", kMaxImage);
-  const std::string before = reader.Text(json, "dram_in", "");
   KILN_RETURN_IF_ERROR(reader.status());
   KILN_ASSIGN_OR_RETURN(vector.config, ParseOriginalConfig(config->dump(), file.string()));
-  KILN_ASSIGN_OR_RETURN(vector.before, ReadImage(file, before, bytes));
+  KILN_ASSIGN_OR_RETURN(vector.before, ReadImage(json, file, "dram_in", "sha256_in", bytes));
   if (json.value("expect", Json()) == "error") vector.fault = reader.Text(json, "error_kind", "");
   ReadLaunches(json, reader, &vector);
   KILN_RETURN_IF_ERROR(reader.status());
   if (vector.fault.has_value()) return vector;
-  const std::string after = reader.Text(json, "dram_out", "");
   if (const auto counters = json.find("counters"); counters != json.end()) {
     vector.profile.emplace();
     for (const ProfileCounter& counter : kProfileCounters) {
@@ -106,7 +121,7 @@ StatusOr<ProgramVector> ParseProgramVector(const Json& json, const fs::path& fil
     }
   }
   KILN_RETURN_IF_ERROR(reader.status());
-  KILN_ASSIGN_OR_RETURN(vector.after, ReadImage(file, after, bytes));
+  KILN_ASSIGN_OR_RETURN(vector.after, ReadImage(json, file, "dram_out", "sha256_out", bytes));
   return vector;
 }
 
@@ -162,7 +177,7 @@ StatusOr<std::optional<std::string>> FindRtlDifference(const ProgramVector& vect
   CycleMachine cycle(vector.config);
   DeviceMemory cycle_memory(vector.base, vector.before);
   Status status = OkStatus();
-  std::optional<std::string> time_difference;
+  std::optional<std::string> levels_difference;
   const auto launch = [&](DeviceMemory& memory, const ProgramVector::Launch& run) -> std::optional<Fault> {
     auto result = machine.Launch(memory, run.address, run.instructions, most_cycles);
     const CycleMachine::Result expected = cycle.Launch(cycle_memory, run.address, run.instructions, most_cycles);
@@ -170,17 +185,22 @@ StatusOr<std::optional<std::string>> FindRtlDifference(const ProgramVector& vect
       status.Update(result.status());
       return Fault{FaultKind::kTooLong, 0, ""};
     }
+    if (!levels_difference.has_value()) {
+      if (const auto differs = FindDifference(result->fault, expected.fault)) {
+        levels_difference = *differs + " at the cycle level";
+      }
+    }
     if (result->fault.has_value()) return std::move(result->fault);
     if (time != nullptr) {
       time->cycles += result->time.cycles;
       time->counters += result->time.counters;
     }
-    if (!time_difference.has_value()) time_difference = FindTimeDifference(*result, expected.time);
+    if (!levels_difference.has_value()) levels_difference = FindTimeDifference(*result, expected.time);
     return std::nullopt;
   };
   const auto difference = FindDifference(vector, launch, cycle.profile());
   KILN_RETURN_IF_ERROR(status);
-  return difference.has_value() ? difference : time_difference;
+  return difference.has_value() ? difference : levels_difference;
 }
 
 std::optional<std::string> FindDifference(const ProgramVector& vector, const Launcher& run, const Profile& profile) {

@@ -2,7 +2,7 @@
 //
 // NAME.json names two binary images of the memory from byte address dram_base on, the launches whose streams stand in
 // it, and the counters at the end. A file with expect: "error" has no image after; the program must be stopped with
-// the fault error_kind.
+// the fault error_kind. Where sha256_in and sha256_out are there, the images must have these digests.
 #ifndef KILN_TARGETS_VTA_PROGRAM_VECTOR_H_
 #define KILN_TARGETS_VTA_PROGRAM_VECTOR_H_
 
@@ -40,8 +40,8 @@ struct ProgramVector {
 };
 
 inline constexpr std::string_view kProgramVectorFormat = "vta-vector-1";
-// Errors name the file and the key: missing, of the wrong kind, an image of another size than dram_size, launches
-// beyond the image or with other instructions than it holds.
+// Errors name the file and the key: missing, of the wrong kind, an image of another size than dram_size or with another
+// digest, launches beyond the image or with other instructions than it holds.
 StatusOr<ProgramVector> ReadProgramVector(const std::filesystem::path& file);
 // Of a file that has been read as JSON.
 StatusOr<ProgramVector> ParseProgramVector(const Json& json, const std::filesystem::path& file);
@@ -58,8 +58,8 @@ std::optional<std::string> FindDifference(const ProgramVector& vector, uint64_t 
 // launches that came to their ends.
 std::optional<std::string> FindCycleDifference(const ProgramVector& vector, uint64_t most_cycles, RunTime* time,
                                                Timeline* timeline);
-// The same on the hardware (rtl_machine.h), and its cycles and counters compared with the cycle level's. Errors:
-// hardware that cannot be built, a simulation that ends by itself.
+// The same on the hardware (rtl_machine.h), and its cycles and counters, or its fault and the instruction that has it,
+// compared with the cycle level's. Errors: hardware that cannot be built, a simulation that ends by itself.
 StatusOr<std::optional<std::string>> FindRtlDifference(const ProgramVector& vector, RtlDesigns& designs,
                                                        uint64_t most_cycles, RunTime* time);
 

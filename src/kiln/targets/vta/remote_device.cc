@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "fmt/format.h"
@@ -12,6 +14,8 @@
 
 namespace kiln::vta {
 namespace {
+
+namespace fs = std::filesystem;
 
 // The kind of a reply as a code; numbers that absl does not know are a fault of the server.
 StatusCode CodeOf(uint32_t kind) {
@@ -152,6 +156,13 @@ StatusOr<std::unique_ptr<Device>> MakeRemoteDevice(const Endpoint& server, std::
 
 StatusOr<std::string> TokenOfFile(const std::string& file) {
   KILN_ASSIGN_OR_RETURN(std::string token, ReadFile(file, uint64_t{1} << 16));
+  // As ssh does with keys. What is no file, as a shell's <(...), has nobody else who could open it by name.
+  std::error_code error;
+  const fs::file_status status = fs::status(file, error);
+  if (const auto mode = static_cast<unsigned>(status.permissions()); fs::is_regular_file(status) && (mode & 077) != 0) {
+    return ErrorAt(file, "", fmt::format("a token that others may read or change (mode {:04o})", mode),
+                   fmt::format("chmod 600 {}", file));
+  }
   if (token.ends_with('\n')) token.pop_back();
   return CheckToken(token).ok() ? StatusOr<std::string>(token)
                                 : ErrorAt(file, "", MessageOf(CheckToken(token)), "one line, the token");

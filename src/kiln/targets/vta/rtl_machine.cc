@@ -66,12 +66,12 @@ RtlDesigns& RtlDesigns::Shared() {
   return designs;
 }
 
-StatusOr<fs::path> RtlDesigns::SimulationOf(const Config& config) {
+StatusOr<fs::path> RtlDesigns::SimulationOf(const Config& config, bool trace) {
   const std::lock_guard lock(mutex_);
   Config unnamed = config;  // the name is in the text, and changes nothing
   unnamed.name = FolderNameOf(config);
-  const std::string top = TopModule(unnamed);
-  if (const auto at = programs_.find(top); at != programs_.end()) return at->second;
+  const std::pair key(TopModule(unnamed), trace);
+  if (const auto at = programs_.find(key); at != programs_.end()) return at->second;
   if (folder_.empty()) {
     KILN_ASSIGN_OR_RETURN(TemporaryFolder made, TemporaryFolder::Create("kiln-vta-rtl"));
     folder_ = made.path();
@@ -79,20 +79,17 @@ StatusOr<fs::path> RtlDesigns::SimulationOf(const Config& config) {
   }
   const fs::path folder = folder_ / unnamed.name;
   KILN_RETURN_IF_ERROR(EmitMachine(unnamed, folder));
-  KILN_ASSIGN_OR_RETURN(const fs::path program, hardware::BuildSimulation(folder));
-  return programs_[top] = program;
+  KILN_ASSIGN_OR_RETURN(const fs::path program, hardware::BuildSimulation(folder, trace));
+  return programs_[key] = program;
 }
 
-StatusOr<RtlMachine> RtlMachine::Start(const Config& config, RtlDesigns& designs, const RtlOptions& options) {
-  KILN_ASSIGN_OR_RETURN(const fs::path program, designs.SimulationOf(config));
-  std::vector<std::string> arguments = {program.string(), "--serve", "--seed", std::to_string(options.seed)};
-  const auto add = [&](const char* flag, std::string value) {
-    arguments.insert(arguments.end(), {flag, std::move(value)});
-  };
-  if (options.stall_probability > 0) add("--stalls", fmt::format("{}", options.stall_probability));
-  if (options.dram_bytes_per_cycle > 0) add("--dram", fmt::format("{}", options.dram_bytes_per_cycle));
-  if (options.dram_row_miss > 0) add("--row-miss", std::to_string(options.dram_row_miss));
-  if (options.memory_latency > 0) add("--latency", std::to_string(options.memory_latency));
+StatusOr<RtlMachine> RtlMachine::Start(const Config& config, RtlDesigns& designs, const RtlOptions& options,
+                                       const WaveOptions& wave, size_t wave_launch) {
+  KILN_ASSIGN_OR_RETURN(const fs::path program, designs.SimulationOf(config, !wave.file.empty()));
+  std::vector<std::string> arguments = {program.string(), "--serve", "--wave-launch", std::to_string(wave_launch)};
+  for (const auto& more : {MemoryArguments(options, options.seed), WaveArguments(wave)}) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+  }
   KILN_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::Create("kiln-vta-run"));
   KILN_ASSIGN_OR_RETURN(ChildProcess process, ChildProcess::Start(arguments, folder.path() / "simulate.log"));
   return RtlMachine(std::move(folder), std::move(process));
@@ -101,7 +98,7 @@ StatusOr<RtlMachine> RtlMachine::Start(const Config& config, RtlDesigns& designs
 StatusOr<RtlMachine::Result> RtlMachine::Launch(DeviceMemory& memory, uint64_t address, size_t count,
                                                 uint64_t most_cycles) {
   if (address >= kAddresses || count >= kAddresses) {
-    return Result{Fault{FaultKind::kDramRange, 0, "its registers have 32 bits"}, {}, 0};
+    return Result{Fault{FaultKind::kDramRange, 0, "its registers have 32 bits"}, {}, 0, {}};
   }
   const std::vector<Range> ranges = RangesOf(memory);
   std::vector<uint64_t> request = {address, count, most_cycles == 0 ? kNoLimit : most_cycles, ranges.size()};
@@ -112,12 +109,21 @@ StatusOr<RtlMachine::Result> RtlMachine::Launch(DeviceMemory& memory, uint64_t a
   };
   for (const Range& range : ranges) KILN_RETURN_IF_ERROR(process_.Send(bytes(range)));
 
-  std::array<uint64_t, 5 + kCounters> answer;
+  std::array<uint64_t, 5 + kCounters + kStages> answer;
   KILN_RETURN_IF_ERROR(process_.Receive({reinterpret_cast<uint8_t*>(answer.data()), sizeof answer}));
+  Result result;
+  for (size_t stage = 0; stage < kStages; ++stage) {
+    std::vector<int64_t>& cycles = result.starts[stage];
+    if (answer[5 + kCounters + stage] > count) {
+      return absl::InternalError("the hardware starts more instructions than it was given");
+    }
+    cycles.resize(answer[5 + kCounters + stage]);
+    KILN_RETURN_IF_ERROR(
+        process_.Receive({reinterpret_cast<uint8_t*>(cycles.data()), cycles.size() * sizeof cycles[0]}));
+  }
   for (const Range& range : ranges) KILN_RETURN_IF_ERROR(process_.Receive(bytes(range)));
   const auto [ended, cycles, fault, instruction, writes] =
       std::array{answer[0], answer[1], answer[2], answer[3], answer[4]};
-  Result result;
   if (ended == 0) {
     result.fault = Fault{FaultKind::kTooLong, 0, fmt::format("it has not ended after {} cycles", most_cycles)};
     return result;

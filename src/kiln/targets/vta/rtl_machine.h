@@ -2,6 +2,7 @@
 #ifndef KILN_TARGETS_VTA_RTL_MACHINE_H_
 #define KILN_TARGETS_VTA_RTL_MACHINE_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -9,11 +10,13 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kiln/support/process.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/interface/accelerator.h"
+#include "kiln/targets/interface/difference.h"
 #include "kiln/targets/vta/config.h"
 #include "kiln/targets/vta/counters.h"
 #include "kiln/targets/vta/faults.h"
@@ -27,9 +30,9 @@ class RtlDesigns {
   // In a folder for each under `folder`, or, where that is empty, under one that goes with this.
   explicit RtlDesigns(std::filesystem::path folder = {}) : folder_(std::move(folder)) {}
 
-  // The program build/simulate of the design point's folder, built if it is not. Errors: what EmitMachine says; no
-  // Verilator or clang++-19.
-  StatusOr<std::filesystem::path> SimulationOf(const Config& config);
+  // The simulation in the design point's folder (hardware::BuildSimulation), built if it is not. Errors: what
+  // EmitMachine says; no Verilator or clang++-19.
+  StatusOr<std::filesystem::path> SimulationOf(const Config& config, bool trace = false);
 
   // Those of this process.
   static RtlDesigns& Shared();
@@ -38,19 +41,23 @@ class RtlDesigns {
   std::mutex mutex_;
   std::filesystem::path folder_;
   std::optional<TemporaryFolder> temporary_;
-  std::map<std::string, std::filesystem::path> programs_;  // by the top module's text
+  std::map<std::pair<std::string, bool>, std::filesystem::path> programs_;  // by the top module's text; with trace
 };
 
 // A machine with its buffers, zero at first. Buffers and tokens stay from one launch to the next.
 class RtlMachine {
  public:
-  // `options`: the memory; its folder is not looked at.
-  static StatusOr<RtlMachine> Start(const Config& config, RtlDesigns& designs, const RtlOptions& options = {});
+  // `options`: the memory; its folder is not looked at. `wave`: what to record of launch `wave_launch`, counted from 0;
+  // the file is whole when that one has ended.
+  static StatusOr<RtlMachine> Start(const Config& config, RtlDesigns& designs, const RtlOptions& options = {},
+                                    const WaveOptions& wave = {}, size_t wave_launch = 0);
 
   struct Result {
     std::optional<Fault> fault;
     RunTime time;                     // without a fault
     uint64_t accumulator_writes = 0;  // by the machine's register
+    // The cycles in which each stage has started its instructions, one after the other.
+    std::array<std::vector<int64_t>, kStages> starts;
   };
   // Runs `count` instructions that begin at byte `address` of `memory`, all of which goes to the simulation and back.
   // After `most_cycles` (0: no limit) the fault is kTooLong, and the machine is to be thrown away. After other faults

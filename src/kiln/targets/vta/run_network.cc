@@ -1,23 +1,23 @@
 #include "kiln/targets/vta/run_network.h"
+#include "kiln/hardware/axi_port.h"
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
 #include <utility>
 
 #include "fmt/format.h"
-#include "kiln/execute/codes.h"
-#include "kiln/execute/reference.h"
 #include "kiln/support/check.h"
+#include "kiln/support/integer.h"
 #include "kiln/support/parallel.h"
 #include "kiln/targets/vta/device.h"
 #include "kiln/targets/vta/rtl_machine.h"
-#include "kiln/targets/vta/strided_view.h"
 
 namespace kiln::vta {
 namespace {
+
+constexpr int64_t kMostHostThreads = 4;  // of one run
 
 // The shape of N images of a tensor that has `one` as its shape for one image.
 Shape BatchShape(const Shape& one, int64_t images) {
@@ -52,137 +52,43 @@ Status CheckInputs(const ProgramParts& program, const Batch& batch) {
   return OkStatus();
 }
 
-// A machine with the program in its memory.
-class Machine {
+// A device with the program in its memory.
+StatusOr<std::unique_ptr<Device>> DeviceFor(const ProgramParts& program, Level level, const RtlOptions& rtl,
+                                            RtlDesigns& designs) {
+  Config config = program.config;
+  if (rtl.steady_memory() && rtl.memory_latency > 0) {
+    config.memory_latency = static_cast<int>(rtl.memory_latency) + kAxiPortLatency;  // the cycle level's alone
+  }
+  auto made =
+      level == Level::kRtl ? MakeRtlDevice(program.config, {}, designs, rtl) : MakeDevice(NameOf(level), config);
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, std::move(made));
+  KILN_ASSIGN_OR_RETURN(const uint64_t address, device->Allocate(program.memory.size()));
+  KILN_CHECK(address == MemoryImage::kBase);  // the first pages of a new device
+  KILN_RETURN_IF_ERROR(device->Write(address, program.memory));
+  return device;
+}
+
+// Devices that are free; made when there is none.
+class DevicePool {
  public:
-  static StatusOr<std::unique_ptr<Machine>> Create(const ProgramParts& program, Level level, const RtlOptions& rtl,
-                                                   RtlDesigns& designs) {
-    auto made = level == Level::kRtl ? MakeRtlDevice(program.config, {}, designs, rtl)
-                                     : MakeDevice(NameOf(level), program.config);
-    KILN_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, std::move(made));
-    KILN_ASSIGN_OR_RETURN(const uint64_t address, device->Allocate(program.memory.size()));
-    KILN_CHECK(address == MemoryImage::kBase);  // the first pages of a new device
-    KILN_RETURN_IF_ERROR(device->Write(address, program.memory));
-    return std::unique_ptr<Machine>(new Machine(program, std::move(device)));
-  }
-
-  // What a run of one image leaves behind.
-  struct Image {
-    std::vector<Tensor> slots;                   // values
-    std::unordered_map<int, Tensor> codes;       // of slots that were read from the machine
-    std::vector<std::pair<int, RunTime>> times;  // kernel and its launch's time
-  };
-
-  Status Run(Image* image) {
-    for (size_t i = 0; i < program_.steps.size(); ++i) {
-      const Step& step = program_.steps[i];
-      KILN_RETURN_IF_ERROR(Move(step.transfers, image));
-      if (step.host.has_value()) KILN_RETURN_IF_ERROR(RunHost(*step.host, image));
-      if (!step.launch.has_value()) continue;
-      const Status status = device_->Run(step.launch->address, step.launch->instructions.size(), 0);
-      if (!status.ok()) return WithContext(fmt::format("layer '{}'", program_.kernels[i].name), status);
-      if (const auto time = device_->last_run()) image->times.emplace_back(static_cast<int>(i), *time);
-    }
-    return Move(program_.final_transfers, image);
-  }
-
- private:
-  Machine(const ProgramParts& program, std::unique_ptr<Device> device)
-      : program_(program), device_(std::move(device)) {}
-
-  Status Move(const std::vector<Transfer>& transfers, Image* image) {
-    for (const Transfer& t : transfers) {
-      const FeatureMap& map = program_.maps[static_cast<size_t>(t.map)];
-      const uint64_t address = program_.map_addresses[static_cast<size_t>(t.map)];
-      const auto bytes = static_cast<size_t>(map.bytes(program_.config));
-      Tensor& slot = image->slots[static_cast<size_t>(t.slot)];
-      if (t.to_map) {
-        const auto initial = program_.memory.begin() + static_cast<std::ptrdiff_t>(address - MemoryImage::kBase);
-        buffer_.assign(initial, initial + static_cast<std::ptrdiff_t>(bytes));
-        Pack(slot.data<float>(), t.image, t.patch, map, program_.config, buffer_);
-        KILN_RETURN_IF_ERROR(device_->Write(address, buffer_));
-        continue;
-      }
-      buffer_.resize(bytes);
-      KILN_RETURN_IF_ERROR(device_->Read(address, buffer_));
-      const std::vector<int32_t> codes = Unpack(buffer_, map, program_.config);
-      const Shape shape{map.height, map.width, map.channels};
-      slot = Tensor::Of<float>(shape, ValuesOf(codes, map));
-      if (map.wide) {
-        image->codes[t.slot] = Tensor::Of<int32_t>(shape, codes);
-      } else {
-        image->codes[t.slot] = Tensor::Of<int8_t>(shape, std::vector<int8_t>(codes.begin(), codes.end()));
-      }
-    }
-    return OkStatus();
-  }
-
-  static StridedView ViewOf(const HostView& view) { return {view.offset, view.shape, view.strides}; }
-
-  Status RunHost(const HostLayer& host, Image* image) {
-    const Node& node = *host.graph->nodes().front();
-    std::unordered_map<const Value*, Tensor> inputs;
-    for (size_t i = 0; i < host.inputs.size(); ++i) {
-      const HostView& view = host.inputs[i];
-      inputs[host.graph->inputs()[i]] = Gather(image->slots[static_cast<size_t>(view.slot)], ViewOf(view));
-    }
-    std::vector<const Tensor*> operands;
-    for (const Value* operand : node.operands()) {
-      operands.push_back(operand == nullptr       ? nullptr
-                         : operand->is_constant() ? &operand->constant()
-                                                  : &inputs.at(operand));
-    }
-    KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> results, EvaluateNode(node, operands));
-    for (size_t i = 0; i < host.outputs.size(); ++i) {
-      if (host.outputs[i] >= 0) Fill(host.outputs[i], results[i], image);
-    }
-    return OkStatus();
-  }
-
- public:
-  // A slot's tensor from what the host has computed, or was given.
-  void Fill(int slot, const Tensor& tensor, Image* image) const {
-    const Slot& info = program_.slots[static_cast<size_t>(slot)];
-    const bool rounded = info.rounding.has_value() && info.type == ElementType::kFloat32;
-    image->slots[static_cast<size_t>(slot)] = rounded ? RoundTensor(tensor, *info.rounding) : tensor;
-  }
-  // Output i as values and as codes.
-  std::pair<Tensor, Tensor> Output(size_t i, const Image& image) const {
-    const GraphOutput& output = program_.outputs[i];
-    const Tensor values =
-        Gather(image.slots[static_cast<size_t>(output.view.slot)], ViewOf(output.view)).Reshaped(output.shape);
-    const auto codes = image.codes.find(output.view.slot);
-    if (codes == image.codes.end()) return {values, values};
-    return {values, Gather(codes->second, ViewOf(output.view)).Reshaped(output.shape)};
-  }
-
- private:
-  const ProgramParts& program_;
-  const std::unique_ptr<Device> device_;
-  std::vector<uint8_t> buffer_;
-};
-
-// Machines that are free; made when there is none.
-class MachinePool {
- public:
-  MachinePool(const ProgramParts& program, const RunOptions& options)
+  DevicePool(const ProgramParts& program, const RunOptions& options)
       : program_(program), options_(options), designs_(options.rtl.folder) {}
 
-  StatusOr<std::unique_ptr<Machine>> Take() {
+  StatusOr<std::unique_ptr<Device>> Take() {
     {
       std::lock_guard lock(mutex_);
       if (!free_.empty()) {
-        auto machine = std::move(free_.back());
+        auto device = std::move(free_.back());
         free_.pop_back();
-        return machine;
+        return device;
       }
     }
     RtlDesigns& designs = options_.rtl.folder.empty() ? RtlDesigns::Shared() : designs_;
-    return Machine::Create(program_, options_.level, options_.rtl, designs);
+    return DeviceFor(program_, options_.level, options_.rtl, designs);
   }
-  void Return(std::unique_ptr<Machine> machine) {
+  void Return(std::unique_ptr<Device> device) {
     std::lock_guard lock(mutex_);
-    free_.push_back(std::move(machine));
+    free_.push_back(std::move(device));
   }
 
  private:
@@ -190,7 +96,7 @@ class MachinePool {
   const RunOptions& options_;
   RtlDesigns designs_;  // of options_.rtl.folder
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Machine>> free_;
+  std::vector<std::unique_ptr<Device>> free_;
 };
 
 // Image `image` of a tensor that holds several, without a copy.
@@ -229,18 +135,20 @@ const std::vector<UnitRow>& UnitRows() {
   return *rows;
 }
 
-Trace TraceOf(const ProgramParts& program, const Machine::Image& image) {
+Trace TraceOf(const ProgramParts& program, const NetworkRun& run) {
   Trace trace;
+  trace.images = run.images();
   for (const UnitRow& row : UnitRows()) {
     UnitTrace unit;
     unit.name = row.name;
     trace.units.push_back(std::move(unit));
   }
-  for (const auto& [kernel, time] : image.times) {
+  for (const auto& [kernel, time] : run.times()) {
     const int64_t begin = trace.cycles;
     trace.cycles += static_cast<int64_t>(time.cycles);
     const Counters& c = time.counters;
-    trace.kernels.push_back({kernel, begin, trace.cycles, program.kernels[static_cast<size_t>(kernel)].macs});
+    const int64_t macs = trace.images * program.kernels[static_cast<size_t>(kernel)].macs;
+    trace.kernels.push_back({kernel, begin, trace.cycles, macs});
     for (size_t u = 0; u < trace.units.size(); ++u) {
       const UnitRow& row = UnitRows()[u];
       const auto busy = static_cast<int64_t>(c[row.busy]);
@@ -259,55 +167,65 @@ Trace TraceOf(const ProgramParts& program, const Machine::Image& image) {
 
 }  // namespace
 
-StatusOr<RunResult> RunNetwork(const VtaProgram& compiled, const Batch& batch, const RunOptions& options) {
+StatusOr<RunResult> RunNetwork(const VtaProgram& compiled, const Batch& batch, const RunOptions& options,
+                               const PieceObserver& observer) {
   const ProgramParts& program = compiled.parts();
   KILN_RETURN_IF_ERROR(CheckInputs(program, batch));
-  const int64_t images = batch.images();
+  const int64_t images = batch.images(), at_once = program.images_at_once, runs = CeilDivide(images, at_once);
   RunResult result;
   if (images == 0) return result;
-  MachinePool pool(program, options);
+  DevicePool pool(program, options);
   std::once_flag allocated;
   std::mutex mutex;
   Status failure;
-  int64_t done = 0;
+  int64_t done = 0, first_failed = runs;
   if (options.level != Level::kFunctional) result.cycles_per_image.assign(static_cast<size_t>(images), 0);
+  const auto threads = static_cast<int>(std::clamp<int64_t>(ThreadCount() / runs, 1, kMostHostThreads));
 
-  const auto run = [&](int64_t index) -> Status {
-    KILN_ASSIGN_OR_RETURN(std::unique_ptr<Machine> machine, pool.Take());
-    Machine::Image image;
-    image.slots.resize(program.slots.size());
-    for (size_t i = 0; i < batch.inputs.size(); ++i) {
-      const int slot = program.inputs[i].slot;
-      const Shape& shape = program.slots[static_cast<size_t>(slot)].shape;
-      machine->Fill(slot, ImageOf(batch.inputs[i], shape, index), &image);
-    }
-    KILN_RETURN_IF_ERROR(machine->Run(&image));
-    std::vector<std::pair<Tensor, Tensor>> outputs;
-    for (size_t i = 0; i < program.outputs.size(); ++i) outputs.push_back(machine->Output(i, image));
-    std::call_once(allocated, [&] {
-      for (const auto& [values, codes] : outputs) {
-        result.outputs.emplace_back(values.type(), BatchShape(values.shape(), images));
-        result.codes.emplace_back(codes.type(), BatchShape(codes.shape(), images));
+  // Images from `first` on, as many as the machine has rows.
+  const auto run_from = [&](int64_t first) -> Status {
+    const auto here = static_cast<int>(std::min(at_once, images - first));
+    KILN_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, pool.Take());
+    NetworkRun run(program, device.get(), here, threads, observer);
+    for (int row = 0; row < here; ++row) {
+      for (size_t i = 0; i < batch.inputs.size(); ++i) {
+        const Shape& shape = program.slots[static_cast<size_t>(program.inputs[i].slot)].shape;
+        run.SetInput(row, i, ImageOf(batch.inputs[i], shape, first + row));
       }
-    });
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      Place(outputs[i].first, index, result.outputs[i]);
-      Place(outputs[i].second, index, result.codes[i]);
+    }
+    KILN_RETURN_IF_ERROR(run.Run());
+    for (int row = 0; row < here; ++row) {
+      std::vector<std::pair<Tensor, Tensor>> outputs;
+      for (size_t i = 0; i < program.outputs.size(); ++i) outputs.push_back(run.Output(row, i));
+      std::call_once(allocated, [&] {
+        for (const auto& [values, codes] : outputs) {
+          result.outputs.emplace_back(values.type(), BatchShape(values.shape(), images));
+          result.codes.emplace_back(codes.type(), BatchShape(codes.shape(), images));
+        }
+      });
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        Place(outputs[i].first, first + row, result.outputs[i]);
+        Place(outputs[i].second, first + row, result.codes[i]);
+      }
     }
     if (!result.cycles_per_image.empty()) {
-      Trace trace = TraceOf(program, image);
-      result.cycles_per_image[static_cast<size_t>(index)] = trace.cycles;
-      if (index == 0) result.trace = std::move(trace);
+      Trace trace = TraceOf(program, run);
+      std::fill_n(result.cycles_per_image.begin() + first, here, trace.cycles);
+      if (first == 0) result.trace = std::move(trace);
     }
-    pool.Return(std::move(machine));
+    pool.Return(std::move(device));
     return OkStatus();
   };
-  ParallelFor(images, 1, [&](int64_t begin, int64_t end) {
+  ParallelFor(runs, 1, [&](int64_t begin, int64_t end) {
     for (int64_t index = begin; index < end; ++index) {
-      const Status status = run(index);
+      const Status status = run_from(index * at_once);
       std::lock_guard lock(mutex);
-      if (!status.ok() && failure.ok()) failure = status;
-      if (options.on_progress) options.on_progress(++done);
+      if (!status.ok() && index < first_failed) {
+        failure = status;
+        first_failed = index;
+      }
+      done += std::min(at_once, images - index * at_once);
+      if (options.on_progress) options.on_progress(done);
     }
   });
   KILN_RETURN_IF_ERROR(failure);

@@ -5,6 +5,7 @@
 
 #include "fmt/format.h"
 #include "kiln/targets/vta/elements.h"
+#include "kiln/targets/vta/live_memory.h"
 
 namespace kiln::vta {
 namespace {
@@ -204,6 +205,24 @@ Status Runtime::DependencyPop(int from, int to) {
   return OkStatus();
 }
 
+Status Runtime::CheckTransfers() const {
+  LiveMemory buffers;
+  for (const auto& [handle, buffer] : buffers_) buffers.Add(buffer->address(), buffer->bytes());
+  LiveMemory with_uops = buffers;
+  with_uops.Add(uops_at_, kRoomBytes);
+  const std::vector<Instruction>& stream = stream_.instructions();
+  for (size_t i = 0; i < stream.size(); ++i) {
+    const Instruction& in = stream[i];
+    if (in.opcode != Opcode::kLoad && in.opcode != Opcode::kStore) continue;
+    const bool loads_uops = in.opcode == Opcode::kLoad && in.memory == Memory::kUop;
+    const auto stray = (loads_uops ? with_uops : buffers).FindStray(in, device_->config());
+    if (!stray.has_value()) continue;
+    return absl::OutOfRangeError(
+        fmt::format("instruction {}, '{}': {}", i, Disassemble(encoding_.Encode(in), encoding_), *stray));
+  }
+  return OkStatus();
+}
+
 Status Runtime::Synchronise(uint64_t wait_cycles) {
   if (recording_ != nullptr) return Misuse("the end of a stream inside a kernel's body");
   if ((debug_ & kForceSerial) != 0) {
@@ -222,8 +241,10 @@ Status Runtime::Synchronise(uint64_t wait_cycles) {
     launch.uops.push_back(encoding_.EncodeUop(uop));
   }
   const size_t count = stream_.instructions().size();
+  const Status transfers = CheckTransfers();
   stream_.Clear();
   cache_.EndLaunch();
+  KILN_RETURN_IF_ERROR(transfers);
   std::vector<uint8_t> uops(launch.uops.size() * Config::kUopBytes);
   for (size_t i = 0; i < launch.uops.size(); ++i) {
     PutNumber(uops.data(), i, 32, static_cast<int32_t>(launch.uops[i]));

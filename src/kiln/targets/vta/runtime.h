@@ -64,9 +64,9 @@ class Runtime {
   Status FreeBuffer(const void* buffer);
   // `handle` as a buffer, or null where it is none (any more).
   Buffer* FindBuffer(const void* handle) const;
-  // Between host and buffers. OutOfRange: beyond the buffer's end.
   // OutOfRange: bytes that the buffer has not.
   Status CheckRange(const Buffer& buffer, uint64_t offset, uint64_t bytes) const;
+  // Between host and buffers. OutOfRange: likewise.
   Status CopyIn(std::span<const uint8_t> from, const Buffer& to, uint64_t offset);
   Status CopyOut(const Buffer& from, uint64_t offset, std::span<uint8_t> to);
 
@@ -86,7 +86,8 @@ class Runtime {
   Status DependencyPush(int from, int to);
   Status DependencyPop(int from, int to);
 
-  // Ends the stream, runs it, waits. The stream is empty afterwards, whatever came of it.
+  // Ends the stream, runs it, waits. The stream is empty afterwards, whatever came of it. OutOfRange: a load or store
+  // touches memory outside of the buffers that there are now, in which case nothing runs; others: Device::Run.
   Status Synchronise(uint64_t wait_cycles);
 
   void SetDebugMode(uint32_t flags) { debug_ = flags; }
@@ -104,6 +105,9 @@ class Runtime {
   Status Move(Opcode opcode, const Buffer& buffer, const Rectangle& transfer);
   // Runs what is there if the stream is almost as long as its room.
   Status SynchroniseIfFull(size_t uops);
+  // Whether the stream's loads and stores keep to live buffers (live_memory.h), and loads of micro-ops to those or
+  // their room.
+  Status CheckTransfers() const;
   StatusOr<uint32_t> ElementAddress(const Buffer& buffer, const Rectangle& transfer) const;
 
   const std::unique_ptr<Device> device_;

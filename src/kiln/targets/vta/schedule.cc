@@ -10,19 +10,16 @@
 namespace kiln::vta {
 namespace {
 
-constexpr size_t kSimulated = 512;  // tilings that the recurrence is run for
+constexpr size_t kSimulated = 256;  // tilings that the recurrence is run for
+constexpr size_t kVaried = 8;       // of which begins and ends are varied
 constexpr int64_t kPipeline = 6;    // from a step to its result
 constexpr int64_t kExamination = 3;
-constexpr int64_t kDispatch = 40;  // what a row of instructions takes to be dispatched, in all
+constexpr int64_t kDispatch = 20;  // what a row of ALU instructions takes beside its steps
 constexpr int64_t kMaxTiles = 1 << 16;
+// Instructions of which fetch has 16 under way at once, in which it leaves the port to others in a few cycles.
+constexpr int64_t kFetchWindow = 16, kFetchGap = 4;
 
 int64_t BeatsOf(int64_t bytes, const Config& c) { return CeilDivide(bytes, c.memory_port_bytes); }
-
-std::vector<Stretch> CutInto(int64_t first, int64_t count, int64_t piece) {
-  std::vector<Stretch> parts;
-  for (int64_t at = 0; at < count; at += piece) parts.push_back({first + at, std::min(piece, count - at)});
-  return parts;
-}
 
 // Sizes of pieces that cut an axis into 1, 2, 3, ... parts.
 std::vector<int64_t> PieceSizes(int64_t count) {
@@ -30,7 +27,6 @@ std::vector<int64_t> PieceSizes(int64_t count) {
   for (int64_t parts = 1; parts <= count; ++parts) sizes.insert(CeilDivide(count, parts));
   return {sizes.begin(), sizes.end()};
 }
-
 // The input blocks that some output blocks read.
 BlockRange UnionOf(const MatrixShape& shape, const Stretch& blocks) {
   BlockRange all = shape.reads[static_cast<size_t>(blocks.first)];
@@ -51,16 +47,6 @@ int64_t StepsOf(const MatrixShape& shape, const Stretch& blocks, const Stretch& 
   return pairs * shape.kernel.taps();
 }
 
-int64_t InputBeats(const MatrixShape& shape, const Tile& tile, const Chunk& chunk, const Config& c) {
-  return chunk.blocks.count * shape.InputRows(tile.rows.count) * shape.InputColumns(tile.columns.count) *
-         BeatsOf(c.input_element_bytes(), c);
-}
-
-int64_t LoadBeats(const MatrixShape& shape, const Tile& tile, const Chunk& chunk, const Config& c) {
-  return (chunk.load_input ? InputBeats(shape, tile, chunk, c) : 0) +
-         (chunk.load_weights ? chunk.weights * BeatsOf(c.weight_element_bytes(), c) : 0);
-}
-
 // What a tiling takes at least: the busiest unit. The same sums as over TilesOf, without the tiles.
 int64_t BusiestOf(const MatrixShape& shape, const MatrixTiling& t, const Config& c) {
   int64_t groups = 0, input_blocks = 0, steps = 0, single = 1;
@@ -73,10 +59,12 @@ int64_t BusiestOf(const MatrixShape& shape, const MatrixTiling& t, const Config&
   }
   int64_t rows = 0, columns = 0, places = 0;
   for (const Stretch& part : CutInto(0, shape.height, t.rows)) rows += shape.InputRows(part.count);
-  for (const Stretch& part : CutInto(0, shape.width, t.columns)) columns += shape.InputColumns(part.count);
+  for (const Stretch& part : CutInto(0, shape.width, t.columns)) columns += shape.InputColumns(part.count, t.packed);
   places = CeilDivide(shape.height, t.rows) * CeilDivide(shape.width, t.columns);
-  // One chunk a tile stays where the next tile wants the same.
-  if (single == 1 && !t.blocks_outermost) input_blocks /= groups;
+  // Inputs stay where the next tile wants the same.
+  const int64_t room = c.inputs() / (shape.InputRows(t.rows) * shape.InputColumns(t.columns, t.packed));
+  const bool stay = single == 1 || (shape.kernel.taps() == 1 && room >= input_blocks / groups);
+  if (stay && (!t.blocks_outermost || room >= places * input_blocks / groups)) input_blocks /= groups;
   const bool once = t.resident || (single == 1 && t.blocks_outermost);
   const int64_t weights = shape.one_weight ? 1 : steps * (once ? 1 : places);
   const int64_t pixels = shape.height * shape.width, elements = pixels * std::ssize(shape.reads);
@@ -93,12 +81,13 @@ int64_t TileCount(const MatrixShape& shape, const MatrixTiling& t) {
 }
 
 bool FitsOnChip(const MatrixShape& shape, const MatrixTiling& t, const Config& c) {
-  const AccumulatorRegions regions = RegionsOf(c, t.threads);
-  // Three need the residuals' quarter, and stores whose tokens are not mistaken for each other.
+  const AccumulatorRegions regions = RegionsOf(shape, c, t.threads);
+  // More need the residuals' quarter, and stores whose tokens are not mistaken for each other.
   if (t.threads > 2 && (shape.residual || shape.planes > 1)) return false;
   if (t.blocks * t.rows * t.columns > regions.sums) return false;
   if (t.blocks * shape.constant_rows + 1 > regions.constants) return false;
-  if (t.chunk * shape.InputRows(t.rows) * shape.InputColumns(t.columns) > c.inputs() / t.threads) return false;
+  const int64_t turns = std::min(t.threads, 3);
+  if (t.chunk * shape.InputRows(t.rows) * shape.InputColumns(t.columns, t.packed) > c.inputs() / turns) return false;
   if (shape.one_weight) return t.resident;
   int64_t most = 0, all = 0;
   for (const Stretch& blocks : CutInto(0, std::ssize(shape.reads), t.blocks)) {
@@ -109,12 +98,178 @@ bool FitsOnChip(const MatrixShape& shape, const MatrixTiling& t, const Config& c
       all += weights;
     }
   }
-  return t.resident ? all <= c.weights() : most <= c.weights() / t.threads;
+  return t.resident ? all <= c.weights() : most <= c.weights() / turns;
+}
+
+// Micro-ops of all GEMM instructions, those alike counted once: they differ in where sums, inputs and weights stand.
+int64_t UopsOf(const std::vector<Tile>& tiles, const MatrixTiling& t) {
+  std::set<std::array<int64_t, 8>> seen;
+  int64_t uops = 0;
+  for (size_t k = 0; k < tiles.size(); ++k) {
+    const Tile& tile = tiles[k];
+    for (const Chunk& chunk : tile.chunks) {
+      const std::array<int64_t, 8> key = {static_cast<int64_t>(k) % t.threads,
+                                          chunk.inputs_at[0],
+                                          chunk.pairs[0].weights_at,
+                                          chunk.outputs.first - tile.blocks.first,
+                                          chunk.outputs.count,
+                                          chunk.inputs.count,
+                                          tile.rows.count,
+                                          tile.columns.count};
+      if (seen.insert(key).second) uops += chunk.steps;
+    }
+  }
+  return uops;
+}
+
+// Of loads of inputs and of stores.
+int64_t PartsOfTile(const MatrixShape& shape, const MatrixTiling& t, const Tile& tile) {
+  int64_t parts =
+      shape.planes * std::ssize(PartsOf({tile.blocks.count, tile.rows.count, tile.columns.count, shape.output}));
+  for (const Chunk& chunk : tile.chunks) {
+    for (const Chunk::Run& run : chunk.input_loads) {
+      parts += std::ssize(PartsOf(shape.InputVolume(run.count, tile.rows.count, tile.columns.count, t.packed)));
+    }
+  }
+  return parts;
+}
+
+int64_t InstructionsOf(const MatrixShape& shape, const MatrixTiling& t, const std::vector<Tile>& tiles) {
+  int64_t instructions = t.threads;
+  for (const Tile& tile : tiles) {
+    instructions += PartsOfTile(shape, t, tile) + shape.alu_steps + 1 + (t.threads == 2 ? 1 : 0);
+    if (shape.residual) instructions += tile.blocks.count;
+    for (const Chunk& chunk : tile.chunks) instructions += chunk.load_weights ? 2 : 1;
+  }
+  return instructions;
+}
+
+int64_t LoadBeats(const MatrixShape& shape, const MatrixTiling& t, const Tile& tile, const Chunk& chunk,
+                  const Config& c) {
+  int64_t blocks = 0;
+  for (const Chunk::Run& run : chunk.input_loads) blocks += run.count;
+  const int64_t elements = shape.InputVolume(blocks, tile.rows.count, tile.columns.count, t.packed).elements();
+  return elements * BeatsOf(c.input_element_bytes(), c) +
+         (chunk.load_weights ? chunk.weights * BeatsOf(c.weight_element_bytes(), c) : 0);
+}
+
+// The machine's units, each with the cycle from which on it is free.
+class Estimate {
+ public:
+  Estimate(const MatrixShape& shape, const MatrixTiling& t, const Config& c, const std::vector<Tile>& tiles)
+      : shape_(shape),
+        t_(t),
+        c_(c),
+        tiles_(tiles),
+        output_beats_(BeatsOf(c.output_element_bytes(), c)),
+        cleared_(tiles.size()),
+        summed_(tiles.size()),
+        stored_(tiles.size()) {}
+
+  int64_t Cycles() {
+    // Fetch comes first, until it is done or queues are full.
+    const int64_t fetched = std::min<int64_t>(InstructionsOf(shape_, t_, tiles_), 2 * c_.instruction_queue_depth);
+    const int64_t beats = BeatsOf(kInstructionBytes, c_);
+    port_ = c_.memory_latency + fetched * beats + fetched / kFetchWindow * kFetchGap + UopsOf(tiles_, t_);
+    dispatch_ = alu_ = c_.memory_latency;
+    for (size_t k = 0; k < tiles_.size(); ++k) RunTile(k);
+    if (t_.threads > 1) Finish(tiles_.size() - 1, 0);
+    return stored_.back();
+  }
+
+ private:
+  size_t threads() const { return static_cast<size_t>(t_.threads); }
+
+  void Clear(size_t k) {
+    if (k >= tiles_.size()) return;
+    const int64_t free = k < threads() ? 0 : stored_[k - threads()];
+    dispatch_ = std::max(dispatch_, free);
+    alu_ = cleared_[k] = std::max(free, alu_) + tiles_[k].elements();
+  }
+
+  // The ALU's work for a tile and its store, which begins when everything before has retired.
+  void Finish(size_t k, int64_t retired) {
+    const int64_t elements = tiles_[k].elements();
+    if (shape_.residual) {
+      port_ += elements * output_beats_;
+      if (t_.threads == 1) alu_ = std::max(alu_, summed_[k] + elements * output_beats_ + c_.memory_latency);
+    }
+    alu_ = std::max(alu_, summed_[k] + kPipeline) + elements * shape_.alu_steps + kDispatch;
+    store_ = std::max({store_, alu_, retired}) + elements * shape_.planes * output_beats_;
+    stored_[k] = store_ + c_.memory_latency;
+  }
+
+  void RunTile(size_t k) {
+    const Tile& tile = tiles_[k];
+    if (t_.threads == 1 || k == 0) Clear(k);
+    const Pieces pieces = PiecesOf(tile, k + 1 < tiles_.size() ? &tiles_[k + 1] : nullptr);
+    for (size_t j = 0; j < tile.chunks.size(); ++j) {
+      const Chunk& chunk = tile.chunks[j];
+      const int64_t room = chunk.waits_for.has_value() ? given_[*chunk.waits_for] : 0;
+      if (chunk.loads()) port_ = std::max(port_, room) + LoadBeats(shape_, t_, tile, chunk, c_);
+      // Examination goes on beside the GEMM before.
+      const int64_t there = chunk.loads() ? port_ + c_.memory_latency : 0;
+      dispatch_ = std::max({dispatch_, there, cleared_[k]}) + std::min(chunk.steps, pieces.head) + kExamination;
+      const int64_t start = std::max(gemm_, dispatch_);
+      gemm_ = start + chunk.steps * chunk.repeats;
+      if (t_.threads > 1 && j == 0) AfterFirst(k, t_.threads == 2 ? start + pieces.head * chunk.repeats : gemm_);
+      if (t_.threads == 2 && j + 1 == tile.chunks.size() && k + 1 < tiles_.size()) {
+        Clear(k + 1);
+        gemm_ = std::max(gemm_, dispatch_ + pieces.tail * chunk.repeats);
+      }
+      // Tokens are given in order: the ALU's work that was dispatched before comes first.
+      const bool behind_alu = t_.threads > 1 && (j > 0 || (t_.threads == 2 && tile.chunks.size() == 1));
+      given_.push_back(behind_alu ? std::max(gemm_ + kPipeline, alu_) : gemm_ + kPipeline);
+    }
+    summed_[k] = gemm_;
+    if (t_.threads == 1) Finish(k, gemm_);
+    if (t_.threads > 2 && k == 0) ClearAhead();
+  }
+
+  void AfterFirst(size_t k, int64_t retired) {
+    if (k == 0) return;
+    Finish(k - 1, retired);
+    const size_t ahead = k + static_cast<size_t>(TilesAhead(t_.threads));
+    if (t_.threads > 2 && ahead >= threads()) Clear(ahead);
+  }
+
+  void ClearAhead() {
+    for (size_t k = 1; k < threads(); ++k) Clear(k);
+  }
+
+  const MatrixShape& shape_;
+  const MatrixTiling& t_;
+  const Config& c_;
+  const std::vector<Tile>& tiles_;
+  const int64_t output_beats_;
+  int64_t port_ = 0, dispatch_ = 0, gemm_ = 0, alu_ = 0, store_ = 0;
+  std::vector<int64_t> given_;                      // when the GEMM of a chunk gives its room back
+  std::vector<int64_t> cleared_, summed_, stored_;  // tiles
+};
+
+bool IsBetter(const RankedTiling& a, const RankedTiling& b) {
+  return std::tuple(a.cycles, a.number) < std::tuple(b.cycles, b.number);
+}
+
+// The same tiling with other begins and ends.
+void AddVariants(const MatrixShape& shape, const MatrixTiling tiling, const Config& c,
+                 std::vector<RankedTiling>* ranked) {
+  if (tiling.threads == 1) return;
+  for (const int ramp : {0, 1}) {
+    for (const int64_t eighths : {0, 1, 2, 4, 8, 12}) {
+      MatrixTiling t = tiling;
+      t.ramp = ramp;
+      t.drain = tiling.blocks * tiling.rows * tiling.columns * eighths / 8;
+      if (t.ramp == 0 && t.drain == 0) continue;
+      const auto cycles = EstimateCycles(shape, t, c);
+      if (cycles.has_value()) ranked->push_back({t, *cycles, ranked->size()});
+    }
+  }
 }
 
 }  // namespace
 
-MatrixShape ShapeOf(const MatrixLayer& layer, const Network& network, const Config&) {
+MatrixShape ShapeOf(const MatrixLayer& layer, const Network& network) {
   const FeatureMap& output = network.maps[static_cast<size_t>(layer.output)];
   const Requantisation& r = layer.requantisation;
   MatrixShape shape;
@@ -123,9 +278,18 @@ MatrixShape ShapeOf(const MatrixLayer& layer, const Network& network, const Conf
   shape.kernel = layer.kernel;
   shape.x_step = layer.input.x_step;
   shape.reads = layer.reads;
+  shape.begins_with_bias = r.begins_with_bias;
   shape.residual = layer.residual.has_value();
   shape.planes = output.planes();
   shape.one_weight = layer.one_weight;
+  const MapView& view = layer.input;
+  const FeatureMap& input = network.maps[static_cast<size_t>(view.map)];
+  const int64_t row_step = shape.kernel.y == 1 ? shape.kernel.stride_y * view.y_step : view.y_step;
+  shape.input = {input.rows() * input.pitch(), row_step * input.pitch(), 1};
+  shape.output = {output.rows() * output.pitch(), output.pitch(), 1};
+  const int64_t columns_end =
+      input.border.left + view.x0 - shape.kernel.left * view.x_step + shape.width * shape.column_step(false);
+  shape.whole_columns = shape.kernel.x == 1 && columns_end <= input.pitch();
   shape.constant_rows = r.multiplies ? 4 : r.least.empty() ? 1 : 3;
   if (output.wide) {
     shape.alu_steps = shape.constant_rows + 3;
@@ -136,149 +300,10 @@ MatrixShape ShapeOf(const MatrixLayer& layer, const Network& network, const Conf
   return shape;
 }
 
-AccumulatorRegions RegionsOf(const Config& config, int threads) {
-  const int64_t quarter = config.accumulators() / 4;
-  if (threads == 3) return {quarter, 3 * quarter, quarter, 4 * quarter};
-  return {threads == 1 ? 2 * quarter : quarter, 2 * quarter, quarter, 3 * quarter};
-}
-
-std::vector<Tile> TilesOf(const MatrixShape& shape, const MatrixTiling& t) {
-  struct Place {
-    Stretch rows, columns;
-  };
-  std::vector<Place> places;
-  for (const Stretch& rows : CutInto(0, shape.height, t.rows)) {
-    for (const Stretch& columns : CutInto(0, shape.width, t.columns)) places.push_back({rows, columns});
-  }
-  const std::vector<Stretch> groups = CutInto(0, std::ssize(shape.reads), t.blocks);
-  std::vector<Tile> tiles;
-  std::array<int64_t, 3> input_there = {-1, -1, -1};  // place, input blocks
-  std::array<int64_t, 2> weights_there = {-1, -1};    // group, first input block
-  std::set<std::array<int64_t, 2>> resident;
-  const size_t count = groups.size() * places.size();
-  for (size_t i = 0; i < count; ++i) {
-    const size_t group = t.blocks_outermost ? i / places.size() : i % groups.size();
-    const size_t place = t.blocks_outermost ? i % places.size() : i / groups.size();
-    Tile tile{groups[group], places[place].rows, places[place].columns, {}};
-    const BlockRange range = UnionOf(shape, tile.blocks);
-    for (const Stretch& inputs : CutInto(range.first, range.count(), t.chunk)) {
-      Chunk chunk;
-      chunk.blocks = inputs;
-      chunk.steps = StepsOf(shape, tile.blocks, inputs);
-      const std::array<int64_t, 3> input = {static_cast<int64_t>(place), inputs.first, inputs.count};
-      const std::array<int64_t, 2> weights = {static_cast<int64_t>(group), inputs.first};
-      chunk.load_input = input != input_there;
-      chunk.load_weights = t.resident ? resident.insert(weights).second : weights != weights_there;
-      if (shape.one_weight) chunk.load_weights = tiles.empty() && tile.chunks.empty();
-      chunk.weights = shape.one_weight ? 1 : chunk.steps;
-      input_there = input;
-      weights_there = weights;
-      tile.chunks.push_back(chunk);
-    }
-    tiles.push_back(std::move(tile));
-  }
-  return tiles;
-}
-
-Pieces PiecesOf(const Tile& tile, const Tile* next) {
-  const int64_t pixels = tile.rows.count * tile.columns.count, last = tile.chunks.back().steps;
-  int64_t steps = 0;
-  for (const Chunk& chunk : tile.chunks) steps += chunk.steps;
-  Pieces pieces;
-  if (steps == 1) return pieces;
-  const int64_t half = std::max<int64_t>(1, steps / 2);
-  int64_t wait = kDispatch;
-  if (next != nullptr) {
-    const int64_t clear = next->blocks.count * next->rows.count * next->columns.count;
-    wait += std::max(clear, std::min(half, next->chunks[0].steps));
-  }
-  pieces.tail = std::clamp<int64_t>(CeilDivide(wait, pixels), 1, std::min(half, last));
-  const int64_t first = tile.chunks[0].steps, beyond = steps - pieces.tail;
-  pieces.head = tile.chunks.size() == 1 ? std::max<int64_t>(1, beyond / 2) : first;
-  return pieces;
-}
-
-namespace {
-
-// Micro-ops of all GEMM instructions, those alike counted once: they differ in where sums, inputs and weights stand.
-int64_t UopsOf(const std::vector<Tile>& tiles, const MatrixTiling& t) {
-  std::set<std::array<int64_t, 8>> seen;
-  int64_t uops = 0, input_slot = 0, weight_slot = 0;
-  for (size_t k = 0; k < tiles.size(); ++k) {
-    const Tile& tile = tiles[k];
-    for (const Chunk& chunk : tile.chunks) {
-      if (chunk.load_input) input_slot = (input_slot + 1) % t.threads;
-      if (chunk.load_weights) weight_slot = (weight_slot + 1) % t.threads;
-      const std::array<int64_t, 8> key = {static_cast<int64_t>(k) % t.threads,
-                                          input_slot,
-                                          t.resident ? tile.blocks.first : -1 - weight_slot,
-                                          t.resident ? chunk.blocks.first : 0,
-                                          tile.blocks.count,
-                                          chunk.blocks.count,
-                                          tile.rows.count,
-                                          tile.columns.count};
-      if (seen.insert(key).second) uops += chunk.steps;
-    }
-  }
-  return uops;
-}
-
-}  // namespace
-
-int64_t EstimateCycles(const MatrixShape& shape, const MatrixTiling& t, const Config& c) {
-  const std::vector<Tile> tiles = TilesOf(shape, t);
-  const int64_t output_beats = BeatsOf(c.output_element_bytes(), c), latency = c.memory_latency;
-  const auto threads = static_cast<size_t>(t.threads);
-  const auto elements_of = [&](size_t k) {
-    return tiles[k].blocks.count * tiles[k].rows.count * tiles[k].columns.count;
-  };
-  std::vector<int64_t> given;   // when the GEMM of a chunk gives its halves of the buffers back
-  std::vector<int64_t> stored;  // when a tile is in memory
-  int64_t port = UopsOf(tiles, t), gemm = 0, dispatch = port + latency, alu = dispatch, store = 0, cleared = 0,
-          summed = 0;
-  // The ALU's work for a tile and its store, which begins when everything before has retired.
-  const auto finish = [&](size_t k, int64_t retired) {
-    if (shape.residual) {
-      port += elements_of(k) * output_beats;
-      if (threads == 1) summed += elements_of(k) * output_beats + latency;
-    }
-    alu = std::max(alu, summed + kPipeline) + elements_of(k) * shape.alu_steps + kDispatch;
-    store = std::max({store, alu, retired}) + elements_of(k) * shape.planes * output_beats;
-    stored.push_back(store + latency);
-  };
-  const auto clear = [&](size_t k) {
-    const int64_t free = k < threads ? 0 : stored[k - threads];
-    dispatch = std::max(dispatch, free);
-    alu = cleared = std::max(free, alu) + elements_of(k);
-    return free;
-  };
-  for (size_t k = 0; k < tiles.size(); ++k) {
-    const Tile& tile = tiles[k];
-    const int64_t pixels = tile.rows.count * tile.columns.count;
-    if (threads == 1 || k == 0) clear(k);
-    const Pieces pieces = PiecesOf(tile, k + 1 < tiles.size() ? &tiles[k + 1] : nullptr);
-    for (size_t j = 0; j < tile.chunks.size(); ++j) {
-      const Chunk& chunk = tile.chunks[j];
-      port = std::max(port, given.size() >= threads ? given[given.size() - threads] : 0) +
-             LoadBeats(shape, tile, chunk, c);
-      // Examination goes on beside the GEMM before.
-      dispatch = std::max({dispatch, port + latency, cleared}) + std::min(chunk.steps, pieces.head) + kExamination;
-      const int64_t start = std::max(gemm, dispatch);
-      gemm = start + chunk.steps * pixels;
-      if (threads > 1 && j == 0 && k > 0) finish(k - 1, start + pieces.head * pixels);
-      if (threads > 1 && j + 1 == tile.chunks.size() && k + 1 < tiles.size()) {
-        // The tail stands behind the clearing for the tile after.
-        gemm = std::max(gemm, clear(k + 1) + pieces.tail * pixels);
-      }
-      // Tokens are given in order: the ALU's work that was dispatched before comes first.
-      given.push_back(threads > 1 && (j > 0 || tile.chunks.size() == 1) ? std::max(gemm + kPipeline, alu)
-                                                                        : gemm + kPipeline);
-    }
-    summed = gemm;
-    if (threads == 1) finish(k, gemm);
-  }
-  if (threads > 1) finish(tiles.size() - 1, summed);
-  return stored.back();
+std::optional<int64_t> EstimateCycles(const MatrixShape& shape, const MatrixTiling& t, const Config& c) {
+  const std::vector<Tile> tiles = TilesOf(shape, t, c);
+  if (tiles.empty()) return std::nullopt;
+  return Estimate(shape, t, c, tiles).Cycles();
 }
 
 std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c, int threads) {
@@ -288,6 +313,11 @@ std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c,
     size_t number;
   };
   std::vector<Candidate> candidates;
+  const auto consider = [&](const MatrixTiling& t) {
+    if (threads != 0 && t.threads != threads) return;
+    if (!FitsOnChip(shape, t, c) || TileCount(shape, t) > kMaxTiles) return;
+    candidates.push_back({t, BusiestOf(shape, t, c), candidates.size()});
+  };
   int64_t most_inputs = 1;
   for (const BlockRange& range : shape.reads) most_inputs = std::max(most_inputs, range.count());
   const std::vector<int64_t> row_sizes = PieceSizes(shape.height), column_sizes = PieceSizes(shape.width);
@@ -300,9 +330,9 @@ std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c,
           for (int variant = 0; variant < 4 * kMaxThreads; ++variant) {
             const int order = variant / kMaxThreads;
             MatrixTiling t{1 + variant % kMaxThreads, blocks, rows, columns, chunk, (order & 1) != 0, (order & 2) != 0};
-            if (threads != 0 && t.threads != threads) continue;
-            if (!FitsOnChip(shape, t, c) || TileCount(shape, t) > kMaxTiles) continue;
-            candidates.push_back({t, BusiestOf(shape, t, c), candidates.size()});
+            consider(t);
+            t.packed = true;
+            if (shape.CanPack()) consider(t);
           }
         }
       }
@@ -316,11 +346,13 @@ std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c,
   if (candidates.size() > kSimulated) candidates.resize(kSimulated);
   std::vector<RankedTiling> ranked;
   for (const Candidate& candidate : candidates) {
-    ranked.push_back({candidate.tiling, EstimateCycles(shape, candidate.tiling, c), ranked.size()});
+    const auto cycles = EstimateCycles(shape, candidate.tiling, c);
+    if (cycles.has_value()) ranked.push_back({candidate.tiling, *cycles, ranked.size()});
   }
-  std::sort(ranked.begin(), ranked.end(), [](const RankedTiling& a, const RankedTiling& b) {
-    return std::tuple(a.cycles, a.number) < std::tuple(b.cycles, b.number);
-  });
+  std::sort(ranked.begin(), ranked.end(), IsBetter);
+  const size_t varied = std::min(ranked.size(), kVaried);
+  for (size_t i = 0; i < varied; ++i) AddVariants(shape, ranked[i].tiling, c, &ranked);
+  std::sort(ranked.begin(), ranked.end(), IsBetter);
   return ranked;
 }
 
@@ -338,7 +370,7 @@ Certificate CertificateOf(const MatrixShape& shape, const Config& c, int64_t cyc
   // once.
   const int64_t steps = pairs * shape.kernel.taps() * pixels;
   const int64_t rows = std::min(shape.InputRows(shape.height), shape.height * shape.kernel.y);
-  const int64_t columns = std::min(shape.InputColumns(shape.width), shape.width * shape.kernel.x);
+  const int64_t columns = std::min(shape.InputColumns(shape.width, false), shape.width * shape.kernel.x);
   const int64_t out_beats = BeatsOf(c.output_element_bytes(), c);
   const int64_t weights = shape.one_weight ? 1 : pairs * shape.kernel.taps();
   const int64_t reads = weights * BeatsOf(c.weight_element_bytes(), c) +

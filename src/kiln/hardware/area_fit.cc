@@ -1,4 +1,4 @@
-#include "kiln/targets/systolic/area_fit.h"
+#include "kiln/hardware/area_fit.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,7 +9,7 @@
 #include "fmt/format.h"
 #include "kiln/support/check.h"
 
-namespace kiln::systolic {
+namespace kiln::hardware {
 namespace {
 
 std::vector<std::string> Split(std::string_view text, char at) {
@@ -179,22 +179,20 @@ std::vector<double> SolveNonNegative(const std::vector<std::vector<double>>& row
   return x;
 }
 
-std::vector<FittedModel> FitModels(const std::vector<GridPoint>& grid) {
+std::vector<FittedModel> FitModels(const std::vector<ModuleModel>& models, const std::vector<GridPoint>& grid) {
   std::vector<FittedModel> fitted;
-  for (const ModuleModel& model : ModuleModels()) {
+  for (const ModuleModel& model : models) {
     std::vector<std::vector<double>> rows;
     size_t features = 0;
-    bool checked = false;
     for (const GridPoint& point : grid) {
-      if (FindModuleModel(point.module, point.parameters) != &model) continue;
-      checked = checked || point.check;
+      if (FindModuleModel(models, point.module, point.parameters) != &model) continue;
       if (point.check) continue;
       std::vector<double> row;
       for (const Feature& feature : model.features(point.parameters, fitted)) row.push_back(feature.count / point.area);
       features = row.size();
       rows.push_back(std::move(row));
     }
-    if (rows.empty() || !checked) continue;
+    if (rows.empty()) continue;
     FittedModel result;
     result.name = model.name;
     result.coefficients = SolveNonNegative(rows, std::vector<double>(rows.size(), 1.0));
@@ -204,8 +202,8 @@ std::vector<FittedModel> FitModels(const std::vector<GridPoint>& grid) {
     fitted.push_back(result);
     FittedModel& last = fitted.back();
     for (const GridPoint& point : grid) {
-      if (FindModuleModel(point.module, point.parameters) != &model) continue;
-      Add(RelativeError(point, fitted), point.check ? &last.check : &last.fit);
+      if (FindModuleModel(models, point.module, point.parameters) != &model) continue;
+      Add(RelativeError(point, {models, fitted}), point.check ? &last.check : &last.fit);
     }
     if (last.fit.points > 0) last.fit.mean /= last.fit.points;
     if (last.check.points > 0) last.check.mean /= last.check.points;
@@ -213,24 +211,25 @@ std::vector<FittedModel> FitModels(const std::vector<GridPoint>& grid) {
   return fitted;
 }
 
-double RelativeError(const GridPoint& point, const std::vector<FittedModel>& fitted) {
-  return ModuleArea(point.module, point.parameters, fitted) / point.area - 1;
+double RelativeError(const GridPoint& point, const AreaModels& models) {
+  return ModuleArea(models, point.module, point.parameters) / point.area - 1;
 }
 
-std::string PrintCoefficients(const std::vector<FittedModel>& fitted) {
-  std::string text =
-      "// Written by fit_area from technology/osu018/systolic_grid.csv: um2 for one of each feature, at 180 nm; how "
-      "many\n"
+std::string PrintCoefficients(const AreaModels& models, const std::string& file) {
+  std::string text = fmt::format(
+      "// Written by fit_area from {}: um2 for one of each feature, at {} nm; how many\n"
       "// points each model was fitted to, with the mean and the worst of the relative errors there; the same on "
-      "points that\n"
-      "// were kept out of the fit.\n";
+      "points "
+      "that\n"
+      "// were kept out of the fit.\n",
+      file, kAreaNode);
   const auto error = [](const FitError& e) { return fmt::format("{{{}, {:.4f}, {:.4f}}}", e.points, e.mean, e.worst); };
-  for (const FittedModel& model : fitted) {
-    const auto found = std::find_if(ModuleModels().begin(), ModuleModels().end(),
+  for (const FittedModel& model : models.fitted) {
+    const auto found = std::find_if(models.models.begin(), models.models.end(),
                                     [&](const ModuleModel& m) { return m.name == model.name; });
-    KILN_CHECK(found != ModuleModels().end());
+    KILN_CHECK(found != models.models.end());
     text += fmt::format("{{\"{}\",\n {{\n", model.name);
-    const std::vector<Feature> features = found->features({}, fitted);
+    const std::vector<Feature> features = found->features({}, models.fitted);
     for (size_t i = 0; i < features.size(); ++i) {
       text += fmt::format("     {:.10g},  // {}\n", model.coefficients[i], features[i].name);
     }
@@ -239,4 +238,4 @@ std::string PrintCoefficients(const std::vector<FittedModel>& fitted) {
   return text;
 }
 
-}  // namespace kiln::systolic
+}  // namespace kiln::hardware

@@ -1,0 +1,38 @@
+#include "kiln/support/installation.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <system_error>
+
+namespace kiln {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The program or shared library that holds this function.
+fs::path FileOfThisCode() {
+  Dl_info info;
+  link_map* object = nullptr;
+  const int found = dladdr1(reinterpret_cast<const void*>(&FileOfThisCode), &info, reinterpret_cast<void**>(&object),
+                            RTLD_DL_LINKMAP);
+  // The program itself has no name there.
+  if (found != 0 && object != nullptr && object->l_name != nullptr && *object->l_name != '\0') return object->l_name;
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error);
+}
+
+}  // namespace
+
+std::optional<fs::path> DataFolder() {
+  std::error_code error;
+  const fs::path file = fs::weakly_canonical(fs::absolute(FileOfThisCode(), error), error);
+  for (fs::path folder = file.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
+    if (!fs::is_directory(folder / "share/kiln", error)) continue;
+    fs::path data = fs::canonical(folder / "share/kiln", error);
+    if (!error) return data;
+  }
+  return std::nullopt;
+}
+
+}  // namespace kiln

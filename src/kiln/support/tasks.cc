@@ -1,0 +1,99 @@
+#include "kiln/support/tasks.h"
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "kiln/support/check.h"
+
+namespace kiln {
+namespace {
+
+class TaskRun {
+ public:
+  explicit TaskRun(std::span<const Task> tasks) : tasks_(tasks), waiting_(tasks.size()), successors_(tasks.size()) {
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      waiting_[i] = tasks[i].after.size();
+      for (const size_t before : tasks[i].after) {
+        KILN_CHECK(before < i);
+        successors_[before].push_back(i);
+      }
+      if (tasks[i].in_lane) continue;
+      ++shared_left_;
+      if (waiting_[i] == 0) ready_.insert(i);
+    }
+  }
+
+  void RunLane() {
+    std::unique_lock lock(mutex_);
+    for (size_t task = 0; task < tasks_.size(); ++task) {
+      if (!tasks_[task].in_lane) continue;
+      changed_.wait(lock, [&] { return waiting_[task] == 0; });
+      RunOne(task, lock);
+    }
+  }
+
+  void RunShared() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return !ready_.empty() || shared_left_ == 0; });
+      if (ready_.empty()) return;
+      const size_t task = *ready_.begin();
+      ready_.erase(ready_.begin());
+      --shared_left_;
+      RunOne(task, lock);
+    }
+  }
+
+  Status failure() const { return failure_; }
+
+ private:
+  // Everything before the first task that fails has run: it waits for earlier ones only, and none of them fails.
+  void RunOne(size_t task, std::unique_lock<std::mutex>& lock) {
+    if (task < first_failed_) {
+      lock.unlock();
+      Status status = tasks_[task].work();
+      lock.lock();
+      if (!status.ok() && task < first_failed_) {
+        first_failed_ = task;
+        failure_ = std::move(status);
+      }
+    }
+    for (const size_t next : successors_[task]) {
+      if (--waiting_[next] == 0 && !tasks_[next].in_lane) ready_.insert(next);
+    }
+    changed_.notify_all();
+  }
+
+  const std::span<const Task> tasks_;
+  std::mutex mutex_;  // of all below
+  std::condition_variable changed_;
+  std::vector<size_t> waiting_;  // for so many tasks
+  std::vector<std::vector<size_t>> successors_;
+  std::set<size_t> ready_;  // none of the lane
+  size_t shared_left_ = 0;  // not begun
+  size_t first_failed_ = SIZE_MAX;
+  Status failure_;
+};
+
+}  // namespace
+
+Status RunTasks(std::span<const Task> tasks, int threads) {
+  KILN_CHECK(threads >= 0);
+  if (threads == 0) {
+    for (const Task& task : tasks) KILN_RETURN_IF_ERROR(task.work());
+    return OkStatus();
+  }
+  TaskRun run(tasks);
+  {
+    std::vector<std::jthread> others;
+    others.emplace_back([&run] { run.RunLane(); });
+    for (int i = 1; i < threads; ++i) others.emplace_back([&run] { run.RunShared(); });
+    run.RunShared();
+  }
+  return run.failure();
+}
+
+}  // namespace kiln

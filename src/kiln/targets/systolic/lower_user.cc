@@ -1,0 +1,143 @@
+// Nodes that the design point's user unit computes: instructions of the depthwise unit's shape with another function.
+#include "fmt/format.h"
+#include "kiln/support/check.h"
+#include "kiln/targets/systolic/lower_operands.h"
+#include "kiln/targets/systolic/lowering.h"
+#include "kiln/targets/systolic/numbers.h"
+#include "kiln/targets/systolic/schedule.h"
+
+namespace kiln::systolic {
+namespace {
+
+// The instruction's sizes; nullopt where the machine does not count as far.
+std::optional<Convolution> SizesOf(const UserWindows& windows) {
+  if (windows.axes.size() != 2) return std::nullopt;
+  const auto counts = [](int64_t size) { return size >= 1 && size <= (1 << 22); };
+  if (!counts(windows.batch) || !counts(windows.channels)) return std::nullopt;
+  for (const WindowAxis& axis : windows.axes) {
+    for (const int64_t size : {axis.input, axis.output, axis.kernel, axis.stride, axis.dilation, axis.pad_begin + 1}) {
+      if (!counts(size)) return std::nullopt;
+    }
+  }
+  const WindowAxis &y = windows.axes[0], &x = windows.axes[1];
+  const auto narrow = [](int64_t size) { return static_cast<int32_t>(size); };
+  Convolution c;
+  c.batch = narrow(windows.batch);
+  c.height = narrow(y.input);
+  c.width = narrow(x.input);
+  c.channels = c.out_channels = narrow(windows.channels);
+  c.kernel_y = narrow(y.kernel);
+  c.kernel_x = narrow(x.kernel);
+  c.stride_y = narrow(y.stride);
+  c.stride_x = narrow(x.stride);
+  c.dilation_y = narrow(y.dilation);
+  c.dilation_x = narrow(x.dilation);
+  c.pad_top = narrow(y.pad_begin);
+  c.pad_left = narrow(x.pad_begin);
+  c.out_height = narrow(y.output);
+  c.out_width = narrow(x.output);
+  c.pad_code = windows.pad_code;
+  return c;
+}
+
+}  // namespace
+
+std::optional<UserWindows> Lowering::UserWindowsOf(const Node& node) const {
+  if (config_.user_unit == nullptr) return std::nullopt;
+  for (int i = 1; i < node.num_results(); ++i) {
+    if (node.result(i) != nullptr) return std::nullopt;
+  }
+  const Value* input = node.operand(0);
+  if (input == nullptr || input->is_constant()) return std::nullopt;
+  const Encoding& encoding = EncodingFor(input);
+  if (encoding.blocked() || !CheckOperand(encoding, Side::kInput, config_, "").ok()) return std::nullopt;
+  auto windows = config_.user_unit->unit->WindowsOf(node, graph_.source(), -(1 << (config_.input_format.bits - 1)));
+  // A node that is wrong is reported by whoever takes it next.
+  if (!windows.ok() || !windows->has_value()) return std::nullopt;
+  const auto sizes = SizesOf(**windows);
+  if (!sizes.has_value()) return std::nullopt;
+  for (const WindowAxis& axis : (*windows)->axes) {
+    const bool only_padding =
+        axis.pad_begin >= axis.Extent() || (axis.output - 1) * axis.stride - axis.pad_begin >= axis.input;
+    if (only_padding || axis.dilation > axis.input) return std::nullopt;
+  }
+  Instruction trial;
+  trial.opcode = Opcode::kDepthwise;
+  trial.user_unit = true;
+  trial.convolution = *sizes;
+  if (!HasTiling(trial, config_)) return std::nullopt;
+  return *std::move(*windows);
+}
+
+StatusOr<Kernel> Lowering::EmitUser(const Group& group) {
+  const Node& node = *group.anchor;
+  const auto windows = UserWindowsOf(node);
+  KILN_CHECK(windows.has_value());  // as it was planned
+  const WindowAxis &y = windows->axes[0], &x = windows->axes[1];
+  Kernel kernel = NewKernel(group, config_.user_unit->name,
+                            fmt::format("{} {}x{} /{} @{}x{}x{}", windows->operation, y.kernel, x.kernel, y.stride,
+                                        y.output, x.output, windows->channels) +
+                                group.chain.text);
+  const std::vector<int64_t> to_nhwc = NhwcFrom(windows->nhwc);
+  KILN_ASSIGN_OR_RETURN(View input, ViewOf(node.operand(0)));
+  input = Transposed(input, to_nhwc);
+  if (input.shape[3] > 1 && input.strides[3] != input.encoding.bytes) {
+    KILN_ASSIGN_OR_RETURN(input, Materialise(input, node.name() + " input", &kernel.works));
+  }
+  const View result = Transposed(ResultView(group.result), to_nhwc);
+  View output = Landing(result, 3);
+  KILN_ASSIGN_OR_RETURN(std::vector<View> operands,
+                        ChainOperands(group.chain, ResultView(group.result), &kernel.works));
+
+  Work work;
+  Instruction& in = work.instruction;
+  in.opcode = Opcode::kDepthwise;
+  in.user_unit = true;
+  in.convolution = *SizesOf(*windows);
+  Convolution& c = in.convolution;
+  c.input_batch_stride = input.strides[0];
+  c.input_row_stride = input.strides[1];
+  c.input_column_stride = input.strides[2];
+
+  auto codes = std::make_shared<WeightCodes>();
+  codes->rows = c.taps();
+  codes->columns = c.channels;
+  KILN_CHECK(std::ssize(windows->weights) == codes->rows * codes->columns);
+  codes->codes.assign(windows->weights.begin(), windows->weights.end());
+  ParameterSets parameters(1, c.channels);
+  const auto scale = static_cast<float>(FactorOf(input.encoding, Side::kInput, config_));
+  std::fill(parameters.scales.begin(), parameters.scales.end(), scale);
+  std::fill(parameters.offsets.begin(), parameters.offsets.end(), -windows->zero_points * input.encoding.zero_point);
+
+  const auto stream_of = [](const View& view) {
+    Stream stream = StreamOf(view);
+    stream.outer_stride = {view.strides[0], view.strides[1], view.strides[2], 0};
+    stream.element_stride = view.strides[3];
+    if (view.blocked()) {
+      const std::vector<int64_t>& scales = view.blocks.strides;
+      stream.blocks.outer_stride = {scales[0], scales[1], scales[2], 0};
+    }
+    return stream;
+  };
+  VectorProgram& v = in.vector;
+  v.outer = {c.batch, c.out_height, c.out_width, 1};
+  v.length = c.out_channels;
+  for (View& operand : operands) {
+    KILN_ASSIGN_OR_RETURN(operand, AlongBlocks(Transposed(operand, to_nhwc), 3, &kernel.works));
+    PushOperand(stream_of(operand), operand, &work);
+  }
+  v.passes = {FinalPass(Source::kAccumulator, {}, group.chain)};
+  SetOutput(stream_of(output), output, &work);
+  work.input_counts = CountsOf(input.encoding, Side::kInput, config_);
+  work.input_zero = input.encoding.zero_point;
+  work.input = PlaceOf(input);
+  work.input_scales = ScalePlaceOf(input);
+  work.parameters = {NewConstant(node.name() + " parameters", parameters.Bytes()), 0};
+  work.codes = std::move(codes);
+  kernel.works.push_back(std::move(work));
+  KILN_RETURN_IF_ERROR(Land(output, result, &kernel.works));
+  views_[group.result] = ResultView(group.result);
+  return kernel;
+}
+
+}  // namespace kiln::systolic

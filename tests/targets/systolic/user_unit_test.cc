@@ -1,0 +1,97 @@
+// Maximum pools on the user unit `maximum`: the vector unit's results, at the functional and the cycle level.
+#include "kiln/targets/systolic/user_unit.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kiln/ir/random_graph.h"
+#include "kiln/ir/shape_inference.h"
+#include "kiln/support/check.h"
+#include "kiln/targets/systolic/cycle.h"
+#include "kiln/targets/systolic/functional.h"
+#include "tests/targets/systolic/compiled.h"
+
+namespace kiln::systolic {
+namespace {
+
+using testing::HasSubstr;
+
+struct Pool {
+  std::string what;
+  Shape input;
+  std::vector<int64_t> kernel, strides, pads, dilations;
+  bool ceil = false;
+};
+
+void PrintTo(const Pool& pool, std::ostream* out) { *out << pool.what; }
+
+// A convolution whose results are pooled, and an operator behind.
+Graph PooledConvolution(const Pool& pool) {
+  Graph graph("pool");
+  const auto add = [&graph](Op op, const std::string& name, std::vector<Value*> operands, Attributes attributes = {}) {
+    Node* node = graph.AddNode(op, name, std::move(operands), {name}, std::move(attributes));
+    KILN_CHECK(InferNode(graph, *node).ok());
+    return node->result();
+  };
+  Value* x = graph.AddInput("x", {ElementType::kFloat32, pool.input});
+  Attributes attributes;
+  attributes.Set("kernel_shape", pool.kernel);
+  attributes.Set("strides", pool.strides);
+  attributes.Set("pads", pool.pads);
+  attributes.Set("dilations", pool.dilations);
+  attributes.Set("ceil_mode", int64_t{pool.ceil});
+  Value* pooled = add(Op::kMaxPool, "pool", {add(Op::kNeg, "negated", {x})}, attributes);
+  graph.MarkOutput(add(Op::kRelu, "relu", {pooled}));
+  return graph;
+}
+
+class MaximumUnit : public testing::TestWithParam<Pool> {};
+
+TEST_P(MaximumUnit, PoolsAsTheVectorUnitDoes) {
+  Graph graph = PooledConvolution(GetParam());
+  std::vector<std::vector<Tensor>> images;
+  for (uint64_t seed = 1; seed <= 3; ++seed) images.push_back(RandomInputs(graph, seed));
+  const auto prepared = Prepare(std::move(graph), images);
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  Config config = SquareConfig(8);
+  const auto plain = CompileFor(*prepared, config);
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  config.user_unit = FindUserUnit("maximum");
+  const auto program = CompileFor(*prepared, config);
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_THAT(KernelList(**program), HasSubstr("maximum max pool"));
+  EXPECT_THAT(KernelList(**plain), testing::Not(HasSubstr("maximum")));
+  for (const std::vector<Tensor>& image : images) {
+    const auto vector = RunFunctional(**plain, Batch{image}, RunOptions{});
+    const auto functional = RunFunctional(**program, Batch{image}, RunOptions{});
+    const auto cycle = RunCycle(**program, Batch{image}, RunOptions{});
+    ASSERT_TRUE(vector.ok() && functional.ok() && cycle.ok());
+    const auto codes = [](const auto& result) {
+      const auto data = result->outputs[0].template data<float>();
+      return std::vector<float>(data.begin(), data.end());
+    };
+    EXPECT_EQ(codes(functional), codes(vector));
+    EXPECT_EQ(codes(functional), codes(cycle));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Windows, MaximumUnit,
+    testing::Values(
+        Pool{"2x2 /2", {1, 8, 10, 10}, {2, 2}, {2, 2}, {0, 0, 0, 0}, {1, 1}},
+        Pool{"3x3 /2 padded", {1, 19, 11, 9}, {3, 3}, {2, 2}, {1, 1, 1, 1}, {1, 1}},
+        Pool{"5x3 /1, 3 dilated", {1, 3, 14, 13}, {5, 3}, {1, 3}, {2, 1, 2, 0}, {2, 3}},
+        Pool{"3x3 /2 with a last window over the edge", {1, 9, 10, 10}, {3, 3}, {2, 2}, {0, 0, 0, 0}, {1, 1}, true}));
+
+TEST(UserUnits, HaveNamesAndNumbersOfTheirOwn) {
+  std::set<int> numbers;
+  for (const std::string_view name : UserUnitNames()) {
+    const UserUnitEntry* entry = FindUserUnit(name);
+    ASSERT_NE(entry, nullptr);
+    EXPECT_GT(entry->number, 0);
+    EXPECT_TRUE(numbers.insert(entry->number).second) << name;
+  }
+  EXPECT_EQ(FindUserUnit("nothing"), nullptr);
+}
+
+}  // namespace
+}  // namespace kiln::systolic
