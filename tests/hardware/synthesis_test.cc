@@ -9,7 +9,9 @@
 #include <regex>
 
 #include "fmt/format.h"
+#include "kiln/hardware/rtl_format.h"
 #include "kiln/hardware/synthesis_mapping.h"
+#include "kiln/numerics/format.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
 
@@ -75,11 +77,15 @@ TEST(SynthesisSources, Parameters) {
   EXPECT_EQ((*parameters)[2].second, "32'd4294967293");
   EXPECT_THAT((*parameters)[3].second, testing::EndsWith("'h50400002000703041081"));
   EXPECT_TRUE(ParseParameters("")->empty());
+  const auto quire = ParseParameters("PSUM_FORMAT=quire(e4m3*posit8_1)");
+  ASSERT_TRUE(quire.ok()) << quire.status();
+  EXPECT_EQ((*quire)[0].second, QuireDescriptor(*FindFormat("e4m3"), *FindFormat("posit8_1")));
 }
 
 TEST(SynthesisSources, ParametersThatAreNone) {
   for (const char* text : {"ROWS", "=4", "RO WS=4", "ROWS=", "ROWS=four", "ROWS=8'h2g", "ROWS=4;exec", "A=1,,B=2",
-                           "ROWS=99999999999999999999", "ROWS='h1", "ROWS=8'h"}) {
+                           "ROWS=99999999999999999999", "ROWS='h1", "ROWS=8'h", "P=quire(e4m3)", "P=quire(e4m3*)",
+                           "P=quire(e4m3*none)", "P=quire(posit16_4*fp32)"}) {
     EXPECT_FALSE(ParseParameters(text).ok()) << text;
   }
 }

@@ -22,7 +22,8 @@ class SynthCommand final : public Command {
     app.add_option("--module", module_, "A module of Kiln's SystemVerilog library in place of a design")
         ->type_name("MODULE")
         ->excludes(folder);
-    app.add_option("--parameters", parameters_, "Of the top: A=1,B=8'hff; formats by name: INPUT_FORMAT=e4m3")
+    app.add_option("--parameters", parameters_,
+                   "Of the top: A=1,B=8'hff; formats by name: INPUT_FORMAT=e4m3,PSUM_FORMAT=quire(e4m3*e4m3)")
         ->type_name("LIST");
     app.add_option("--fpga", options_.fpga, "For an FPGA of Xilinx in place of standard cells: xc7 or xcup")
         ->check(CLI::IsMember({"xc7", "xcup"}).description(""))

@@ -10,6 +10,7 @@
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/hardware/synthesis.h"
 #include "kiln/numerics/format.h"
+#include "kiln/numerics/quire.h"
 #include "kiln/support/file.h"
 
 namespace kiln::hardware {
@@ -18,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kDigits = "0123456789";
+constexpr std::string_view kQuires = "quire(A*B), of the names of two formats";
 constexpr std::string_view kNames = "a letter, then letters, digits and _";
 
 bool IsIdentifier(const std::string& name) {
@@ -53,9 +55,28 @@ bool IsVerilogConstant(const std::string& text) {
   }
 }
 
+// quire(e4m3*e4m3): the exact sums of those products. Null for other texts.
+std::optional<StatusOr<std::string>> QuireValue(const std::string& text, const std::string& parameter) {
+  constexpr std::string_view kBefore = "quire(";
+  const size_t product = text.find('*');
+  if (!text.starts_with(kBefore) || !text.ends_with(')') || product == std::string::npos) return std::nullopt;
+  const auto input = FindFormat(text.substr(kBefore.size(), product - kBefore.size()));
+  const auto weight = FindFormat(text.substr(product + 1, text.size() - product - 2));
+  for (const auto* format : {&input, &weight}) {
+    if (!format->ok()) return ErrorAt("--parameters", parameter, std::string(format->status().message()), kQuires);
+  }
+  if (!Quire::Fits(*input, *weight)) {
+    return ErrorAt("--parameters", parameter,
+                   fmt::format("products of {} and {} reach beyond a quire's bits", input->name, weight->name),
+                   "name formats of less range");
+  }
+  return QuireDescriptor(*input, *weight);
+}
+
 StatusOr<std::string> ValueOf(const std::string& text, const std::string& parameter) {
   if (const auto number = WholeNumber(text)) return *number;
   if (IsVerilogConstant(text)) return text;
+  if (const auto quire = QuireValue(text, parameter)) return *quire;
   const auto format = FindFormat(text);
   if (!format.ok()) {
     return ErrorAt("--parameters", parameter,
