@@ -1,6 +1,7 @@
-// kiln_operand_fetch and kiln_operand_buffer, each by itself, on the words of random instructions: the fetch's requests,
-// slots and times, cycle by cycle, with ports that are ready when they like, against the definition of a slot
-// (operand_requests.h); the buffer's numbers, with words and scales that come when they like, against LoadValue and Join.
+// kiln_operand_fetch and kiln_operand_buffer, each by itself, on the words of random instructions: the fetch's
+// requests, slots and times, cycle by cycle, with ports that are ready when they like, against the definition of a slot
+// (operand_requests.h); the buffer's numbers, with words and scales that come when they like, against LoadValue and
+// Join.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -198,12 +199,12 @@ class FetchBench {
 
     bool begun = false;
     uint64_t place = 0;
-    int64_t cycles = 0;                           // of the slot, this one included
-    int64_t search = reads.search, beats = 0;     // still to go; beats of the last request
-    bool nothing = reads.nothing;                 // to be said
-    size_t next = 0, next_scale = 0;              // request; scale of it, or of the last request
-    const OperandRequest* scaling = nullptr;      // the last request, while it has scales to come
-    std::optional<int64_t> gap;                   // left, once all beats are through
+    int64_t cycles = 0;                        // of the slot, this one included
+    int64_t search = reads.search, beats = 0;  // still to go; beats of the last request
+    bool nothing = reads.nothing;              // to be said
+    size_t next = 0, next_scale = 0;           // request; scale of it, or of the last request
+    const OperandRequest* scaling = nullptr;   // the last request, while it has scales to come
+    std::optional<int64_t> gap;                // left, once all beats are through
     for (bool ends = false; !ends;) {
       const bool there = begun || !words_.Next();
       bench_->fetch_working = there;

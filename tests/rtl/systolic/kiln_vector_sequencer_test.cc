@@ -1,4 +1,5 @@
-// kiln_vector_sequencer against the list of an instruction's words (word_list.h), and the walkers of addresses inside it
+// kiln_vector_sequencer against the list of an instruction's words (word_list.h), and the walkers of addresses inside
+// it
 // - kiln_vector_address, kiln_scale_address, kiln_window_origin - by themselves against the same list: random vector
 // instructions and drains one after the other, with random waits before every step.
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The words of vector instructions and drains in their order, from the definition of the instruction alone (isa.h,
-// walk.h): what the sequencer of the vector unit must list, and the steps by which the walkers of addresses get from one
-// word to the next (rtl/systolic/vector/kiln_vector_pkg.sv).
+// walk.h): what the sequencer of the vector unit must list, and the steps by which the walkers of addresses get from
+// one word to the next (rtl/systolic/vector/kiln_vector_pkg.sv).
 #ifndef KILN_TESTS_RTL_SYSTOLIC_WORD_LIST_H_
 #define KILN_TESTS_RTL_SYSTOLIC_WORD_LIST_H_
 
@@ -192,8 +192,8 @@ class WordList {
       s.kind = StepKind::kBlock;
       s.level = next == nullptr ? kLevelBatch : BlockLevelBetween(v, *next, weight_outer);
     }
-    // Where the walk will come back to: of a tile's first block, of its first column tiles the ends of the first row and
-    // of the last one; of a block's first tile the end.
+    // Where the walk will come back to: of a tile's first block, of its first column tiles the ends of the first row
+    // and of the last one; of a block's first tile the end.
     const bool first_of_tile = weight_outer || v.first_column == 0;
     const bool first_columns = first == 0;
     const bool ends_row = last_of_pixel && last_x;

@@ -1,0 +1,214 @@
+// What words of the vector unit pass through, side by side: their registers, the front of the lanes (int32 accumulators
+// into fp32, bf16 ones into bf16), and the gathering of blocks with scales (a block of four words; two in a word).
+module vector_words_bench #(
+    localparam int unsigned OPERANDS = kiln_systolic_pkg::MAX_OPERANDS,
+    localparam int unsigned SAVED = kiln_vector_pkg::SAVED,
+    localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS
+) (
+    input  logic clock,
+    input  logic reset,
+    input  logic advance,
+    input  logic in_valid,
+    input  kiln_vector_pkg::word_tag_t in_tag,
+    // Registers: two lanes of 16 bits, three cycles.
+    input  logic [2*16-1:0] in_value,
+    input  logic [SAVED*2*16-1:0] in_saved,
+    input  logic [OPERANDS*2*16-1:0] in_operands,
+    output logic out_valid,
+    output kiln_vector_pkg::word_tag_t out_tag,
+    output logic [2*16-1:0] out_value,
+    output logic [SAVED*2*16-1:0] out_saved,
+    output logic [OPERANDS*2*16-1:0] out_operands,
+    // The front: two lanes; the upper halves of numbers are those of bf16.
+    input  logic [1:0] source,
+    input  logic averages,
+    input  logic [63:0] accumulators,
+    input  logic [63:0] offsets,
+    input  logic [63:0] scales,
+    input  logic [63:0] biases,
+    input  logic [OPERANDS*64-1:0] front_operands,
+    input  logic [31:0] factor,
+    input  logic [63:0] row_word,
+    input  logic [31:0] constant,
+    output logic front_valid,
+    output kiln_vector_pkg::word_tag_t front_tag,
+    output logic [63:0] front_value,
+    output logic [SAVED*64-1:0] front_saved,
+    output logic [OPERANDS*64-1:0] front_out_operands,
+    output logic narrow_valid,
+    output logic [31:0] narrow_value,
+    // Blocks, each with words of its own.
+    input  logic wide_in,
+    input  logic wide_in_last,
+    input  logic [2*32-1:0] wide_in_value,
+    input  logic [1:0] wide_in_lanes,
+    input  logic [ADDRESS_BITS-1:0] wide_in_target,
+    input  logic [ADDRESS_BITS-1:0] wide_in_scale_target,
+    input  logic [2:0] wide_in_slot,
+    output logic wide_out,
+    output logic [2*32-1:0] wide_out_value,
+    output logic [2*32-1:0] wide_out_inverse,
+    output logic [1:0] wide_out_lanes,
+    output logic [ADDRESS_BITS-1:0] wide_out_target,
+    output logic [2:0] wide_out_slot,
+    output logic wide_out_scales,
+    output logic [7:0] wide_out_scale_codes,
+    output logic [0:0] wide_out_scale_count,
+    output logic [ADDRESS_BITS-1:0] wide_out_scale_target,
+    input  logic fine_in,
+    input  logic fine_in_last,
+    input  logic [4*16-1:0] fine_in_value,
+    input  logic [2:0] fine_in_lanes,
+    input  logic [ADDRESS_BITS-1:0] fine_in_target,
+    input  logic [ADDRESS_BITS-1:0] fine_in_scale_target,
+    input  logic [2:0] fine_in_slot,
+    output logic fine_out,
+    output logic [4*16-1:0] fine_out_value,
+    output logic [4*32-1:0] fine_out_inverse,
+    output logic [2:0] fine_out_lanes,
+    output logic [ADDRESS_BITS-1:0] fine_out_target,
+    output logic [2:0] fine_out_slot,
+    output logic fine_out_scales,
+    output logic [15:0] fine_out_scale_codes,
+    output logic [1:0] fine_out_scale_count,
+    output logic [ADDRESS_BITS-1:0] fine_out_scale_target
+);
+  kiln_vector_registers #(
+      .LANES(2),
+      .LATENCY(3),
+      .NUMBER(16)
+  ) registers (
+      .clock,
+      .reset,
+      .advance,
+      .in_valid,
+      .in_tag,
+      .in_value,
+      .in_saved,
+      .in_operands,
+      .out_valid,
+      .out_tag,
+      .out_value,
+      .out_saved,
+      .out_operands
+  );
+
+  kiln_vector_source #(
+      .LANES(2),
+      .LATENCY(2)
+  ) front (
+      .clock,
+      .reset,
+      .advance,
+      .in_valid,
+      .in_tag,
+      .source,
+      .accumulators,
+      .offsets,
+      .scales,
+      .biases,
+      .in_operands(front_operands),
+      .averages,
+      .factor,
+      .row_word,
+      .constant,
+      .out_valid(front_valid),
+      .out_tag(front_tag),
+      .out_value(front_value),
+      .out_saved(front_saved),
+      .out_operands(front_out_operands)
+  );
+
+  logic [OPERANDS*32-1:0] narrow_operands, unused_operands;
+  logic [SAVED*32-1:0] unused_saved;
+  kiln_vector_pkg::word_tag_t unused_tag;
+  for (genvar i = 0; i < 2 * OPERANDS; i++) begin : g_narrow
+    assign narrow_operands[i*16+:16] = front_operands[i*32+16+:16];
+  end
+  kiln_vector_source #(
+      .LANES(2),
+      .LATENCY(1),
+      .ACCUMULATION_FORMAT(kiln_named_formats_pkg::BF16),
+      .VECTOR_FORMAT(kiln_named_formats_pkg::BF16)
+  ) narrow_front (
+      .clock,
+      .reset,
+      .advance,
+      .in_valid,
+      .in_tag,
+      .source,
+      .accumulators({accumulators[63:48], accumulators[31:16]}),
+      .offsets,
+      .scales,
+      .biases,
+      .in_operands(narrow_operands),
+      .averages,
+      .factor(factor[31:16]),
+      .row_word({row_word[63:48], row_word[31:16]}),
+      .constant(constant[31:16]),
+      .out_valid(narrow_valid),
+      .out_tag(unused_tag),
+      .out_value(narrow_value),
+      .out_saved(unused_saved),
+      .out_operands(unused_operands)
+  );
+
+  kiln_vector_blocks #(
+      .LANES(2),
+      .LATENCY(3),
+      .BLOCK_SIZE(8),
+      .ELEMENT_FORMAT(kiln_named_formats_pkg::E4M3),
+      .OUTPUT_PORT_BYTES(8)
+  ) wide (
+      .clock,
+      .reset,
+      .advance,
+      .in_valid(wide_in),
+      .in_last(wide_in_last),
+      .in_value(wide_in_value),
+      .in_lanes(wide_in_lanes),
+      .in_target(wide_in_target),
+      .in_scale_target(wide_in_scale_target),
+      .in_slot(wide_in_slot),
+      .out_valid(wide_out),
+      .out_value(wide_out_value),
+      .out_inverse(wide_out_inverse),
+      .out_lanes(wide_out_lanes),
+      .out_target(wide_out_target),
+      .out_slot(wide_out_slot),
+      .out_scales(wide_out_scales),
+      .out_scale_codes(wide_out_scale_codes),
+      .out_scale_count(wide_out_scale_count),
+      .out_scale_target(wide_out_scale_target)
+  );
+  kiln_vector_blocks #(
+      .LANES(4),
+      .LATENCY(1),
+      .NUMBER(16),
+      .BLOCK_SIZE(2),
+      .ELEMENT_FORMAT(kiln_named_formats_pkg::FP16),
+      .SCALE_FORMAT(kiln_named_formats_pkg::UE5M3),
+      .OUTPUT_PORT_BYTES(8)
+  ) fine (
+      .clock,
+      .reset,
+      .advance,
+      .in_valid(fine_in),
+      .in_last(fine_in_last),
+      .in_value(fine_in_value),
+      .in_lanes(fine_in_lanes),
+      .in_target(fine_in_target),
+      .in_scale_target(fine_in_scale_target),
+      .in_slot(fine_in_slot),
+      .out_valid(fine_out),
+      .out_value(fine_out_value),
+      .out_inverse(fine_out_inverse),
+      .out_lanes(fine_out_lanes),
+      .out_target(fine_out_target),
+      .out_slot(fine_out_slot),
+      .out_scales(fine_out_scales),
+      .out_scale_codes(fine_out_scale_codes),
+      .out_scale_count(fine_out_scale_count),
+      .out_scale_target(fine_out_scale_target)
+  );
+endmodule
