@@ -1,5 +1,5 @@
 // Quires: kiln_multiply_accumulate, kiln_accumulate and kiln_decode_to_fp32 with quires against kiln::Quire, over
-// random row tiles, some of numbers that cancel, some with infinities and NaN.
+// every pair of codes of 8 bits and over random row tiles, some of numbers that cancel, some with infinities and NaN.
 #include <bit>
 #include <cstdint>
 #include <fstream>
@@ -83,10 +83,15 @@ class QuireUnits : public testing::Test {
     tile_.emplace_back(x, w);
   }
 
-  void Compare() {
+  void ComparePsums() {
     for (size_t i = 0; i < units_.size(); ++i) {
-      const std::string name = units_[i].rule.input.name + " by " + units_[i].rule.weight.name;
-      ASSERT_EQ(model_.psum[i], Canonical(ToFloat(units_[i].psum.Value()))) << name;
+      ASSERT_EQ(model_.psum[i], Canonical(ToFloat(units_[i].psum.Value()))) << NameOf(i);
+    }
+  }
+  void Compare() {
+    ComparePsums();
+    for (size_t i = 0; i < units_.size(); ++i) {
+      const std::string name = NameOf(i);
       ASSERT_EQ(model_.accumulation[i], Canonical(ToFloat(units_[i].total.Value()))) << name;
       ASSERT_EQ(model_.scaled[i], Canonical(std::bit_cast<float>(units_[i].scaled))) << name;
     }
@@ -95,10 +100,21 @@ class QuireUnits : public testing::Test {
   std::vector<Unit> units_ = Units();
 
  private:
+  std::string NameOf(size_t i) const { return units_[i].rule.input.name + " by " + units_[i].rule.weight.name; }
+
   std::vector<std::pair<uint32_t, uint32_t>> tile_;  // the products of the psum
   VerilatedContext context_;
   Varith_quire model_{&context_};
 };
+
+// One product after the other, four to a psum: infinities and NaN stay until the next four begin.
+TEST_F(QuireUnits, EveryPairOfCodes) {
+  for (uint32_t codes = 0; codes < 0x10000; ++codes) {
+    Step(codes % 4 == 0, false, false, codes >> 8, codes & 0xff, 1.0f);
+    ComparePsums();
+    if (HasFatalFailure()) return;
+  }
+}
 
 TEST_F(QuireUnits, RandomRowTiles) {
   Random random(1);
