@@ -1,11 +1,12 @@
-// What arithmetic is put together from. kiln_number_multiply, kiln_number_add and kiln_add_to_code against Multiply, Add
-// and Encode over every pair of codes of every named format of at most 8 bits, kiln_integer_operand over every code;
-// kiln_normalise, kiln_shift_right_sticky, kiln_round_up and kiln_constant_table over all that they take or what tells
-// their cases apart; kiln_spline_evaluate over every knot.
+// What arithmetic is put together from. kiln_number_multiply, kiln_number_add and kiln_add_to_code against Multiply,
+// Add and Encode over every pair of codes of every named format of at most 8 bits, kiln_integer_operand over every
+// code; kiln_normalise, kiln_shift_right_sticky, kiln_round_up and kiln_constant_table over all that they take or what
+// tells their cases apart; kiln_spline_evaluate over every knot.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "Varith_number.h"

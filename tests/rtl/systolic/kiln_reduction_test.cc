@@ -115,7 +115,8 @@ class Unit {
 
 class ReductionBench {
  public:
-  explicit ReductionBench(double stall) : random_(5), bench_(6), lanes_(7, stall, Stalls::Kind::kBursts), words_(8, stall) {
+  explicit ReductionBench(double stall)
+      : random_(5), bench_(6), lanes_(7, stall, Stalls::Kind::kBursts), words_(8, stall) {
     bench_->advance = bench_->in_valid = bench_->stage_write_valid = 0;
     bench_.Reset();
   }

@@ -5,8 +5,10 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
-#include <string>
+#include <cstring>
+#include <utility>
 #include <vector>
 
 #include "Vvector_arithmetic.h"
@@ -82,7 +84,8 @@ class VectorArithmetic : public testing::Test {
   std::vector<float> Corners() const {
     std::vector<float> corners;
     for (const uint32_t bits : kFp32Corners) {
-      for (const uint32_t sign : {0u, 0x80000000u}) corners.push_back(numbers_.Round(std::bit_cast<float>(bits | sign)));
+      for (const uint32_t sign : {0u, 0x80000000u})
+        corners.push_back(numbers_.Round(std::bit_cast<float>(bits | sign)));
     }
     return corners;
   }
@@ -91,8 +94,10 @@ class VectorArithmetic : public testing::Test {
   void CheckLoad(Element element, uint32_t bits) {
     systolic::Stream stream;
     stream.element = element;
-    stream.zero_point = random_.Below(4) == 0 ? static_cast<int32_t>(random_()) : static_cast<int32_t>(random_.Between(-9, 9));
-    stream.scale = random_.Below(4) == 0 ? std::bit_cast<float>(RandomFp32(random_)) : static_cast<float>(random_.Uniform(-2, 2));
+    stream.zero_point =
+        random_.Below(4) == 0 ? static_cast<int32_t>(random_()) : static_cast<int32_t>(random_.Between(-9, 9));
+    stream.scale =
+        random_.Below(4) == 0 ? std::bit_cast<float>(RandomFp32(random_)) : static_cast<float>(random_.Uniform(-2, 2));
     std::array<uint8_t, 4> bytes{};
     systolic::StoreBits(bits, 4, bytes.data());
     model_.element = static_cast<uint8_t>(element);
@@ -107,8 +112,8 @@ class VectorArithmetic : public testing::Test {
 
   void CheckStore(Element element, float value) {
     systolic::QuantiseOut quantise;
-    quantise.inverse_scale =
-        random_.Below(4) == 0 ? std::bit_cast<float>(RandomFp32(random_)) : static_cast<float>(random_.Uniform(-200, 200));
+    quantise.inverse_scale = random_.Below(4) == 0 ? std::bit_cast<float>(RandomFp32(random_))
+                                                   : static_cast<float>(random_.Uniform(-200, 200));
     quantise.zero_point = static_cast<int32_t>(random_()) >> random_.Below(32);
     quantise.low = static_cast<int32_t>(random_()) >> random_.Below(32);
     quantise.high = static_cast<int32_t>(random_()) >> random_.Below(32);
@@ -136,8 +141,8 @@ class VectorArithmetic : public testing::Test {
     }
     const uint32_t mask = bytes == 4 ? ~0u : (1u << 8 * bytes) - 1;
     ASSERT_EQ(model_.stored & mask, systolic::LoadBits(stored.data(), bytes))
-        << "element " << static_cast<int>(element) << " value " << value << " inverse scale "
-        << quantise.inverse_scale << (in_block ? " in a block" : "");
+        << "element " << static_cast<int>(element) << " value " << value << " inverse scale " << quantise.inverse_scale
+        << (in_block ? " in a block" : "");
   }
 
   void CheckJoin(float a, float b) {
@@ -206,7 +211,8 @@ TYPED_TEST_SUITE(VectorArithmetic, Designs);
 TYPED_TEST(VectorArithmetic, ElementsBecomeNumbers) {
   for (const Element element : this->Elements()) {
     for (uint32_t code = 0; code < 256; ++code) {
-      for (int i = 0; i < 8 && !this->HasFatalFailure(); ++i) this->CheckLoad(element, code | static_cast<uint32_t>(this->random_()) << 8);
+      for (int i = 0; i < 8 && !this->HasFatalFailure(); ++i)
+        this->CheckLoad(element, code | static_cast<uint32_t>(this->random_()) << 8);
     }
     for (int i = 0; i < 5'000 && !this->HasFatalFailure(); ++i) this->CheckLoad(element, RandomFp32(this->random_));
   }

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <optional>
 #include <vector>
@@ -51,62 +52,64 @@ std::vector<uint8_t> TagBytes(uint64_t others, uint32_t operands, uint32_t saved
 
 // ---- Registers
 
+// What comes along takes a register, what does not leaves it as it is; and without a word none changes.
 TEST(VectorWords, RegistersKeepWhatTheWordHas) {
-  constexpr size_t kLatency = 3;
-  struct Word {
+  struct Register {
+    bool valid = false;
     std::vector<uint8_t> tag;
-    uint32_t operands, saved;
-    std::array<uint32_t, 6> lanes;  // value, x0, x1, operands 0 to 2
+    uint32_t has = 1;                              // bits of `lanes` that come along
+    std::array<std::optional<uint32_t>, 6> lanes;  // value, x0, x1, operands 0 to 2
   };
   Simulation<Vvector_words> bench(1);
   Random random(1);
   Stalls lanes(2, 0.4, Stalls::Kind::kBursts);
   Idle(bench);
-  std::deque<std::optional<Word>> inside(kLatency);
-  // What does not come along leaves the register as it is, and where none has come there may be anything.
-  int compared = 0;
+  std::array<Register, 3> registers;
+  int words = 0;
   for (int i = 0; i < 20'000; ++i) {
-    const bool advance = !lanes.Next(), valid = random.Below(3) != 0;
-    Word word;
-    word.operands = static_cast<uint32_t>(random.Below(8));
-    word.saved = static_cast<uint32_t>(random.Below(4));
-    word.tag = TagBytes(random.Below(1 << 26), word.operands, word.saved);
-    for (uint32_t& lane : word.lanes) lane = static_cast<uint32_t>(random());
+    const bool advance = !lanes.Next();
+    const auto operands = static_cast<uint32_t>(random.Below(8)), saved = static_cast<uint32_t>(random.Below(4));
+    Register in;
+    in.valid = random.Below(3) != 0;
+    in.tag = TagBytes(random.Below(1 << 26), operands, saved);
+    in.has = 1 | saved << 1 | operands << 3;
+    for (auto& lane : in.lanes) lane = static_cast<uint32_t>(random());
     bench->advance = advance;
-    bench->in_valid = valid;
-    SetBytes(bench->in_tag, word.tag);
-    bench->in_value = word.lanes[0];
-    SetBytes(bench->in_saved, Pack({word.lanes[1], word.lanes[2]}, 32));
-    SetBytes(bench->in_operands, Pack({word.lanes[3], word.lanes[4], word.lanes[5]}, 32));
+    bench->in_valid = in.valid;
+    SetBytes(bench->in_tag, in.tag);
+    bench->in_value = *in.lanes[0];
+    SetBytes(bench->in_saved, Pack({*in.lanes[1], *in.lanes[2]}, 32));
+    SetBytes(bench->in_operands, Pack({*in.lanes[3], *in.lanes[4], *in.lanes[5]}, 32));
     bench.Settle();
-    const std::optional<Word>& out = inside.front();
-    ASSERT_EQ(bench->out_valid, out.has_value()) << "cycle " << i;
-    if (out.has_value()) {
-      ++compared;
-      ASSERT_EQ(GetBytes(bench->out_tag, 4), out->tag);
-      ASSERT_EQ(bench->out_value, out->lanes[0]);
-      const auto at = [](const std::vector<uint8_t>& bytes, size_t k) {
-        return std::vector<uint8_t>(bytes.begin() + static_cast<std::ptrdiff_t>(4 * k),
-                                    bytes.begin() + static_cast<std::ptrdiff_t>(4 * k + 4));
-      };
-      for (size_t k = 0; k < 2; ++k) {
-        if ((out->saved >> k & 1) != 0) {
-          ASSERT_EQ(at(GetBytes(bench->out_saved, 8), k), Pack({out->lanes[1 + k]}, 32)) << "x" << k;
-        }
-      }
-      for (size_t k = 0; k < 3; ++k) {
-        if ((out->operands >> k & 1) != 0) {
-          ASSERT_EQ(at(GetBytes(bench->out_operands, 12), k), Pack({out->lanes[3 + k]}, 32)) << "operand " << k;
-        }
-      }
+    const Register& out = registers.back();
+    ASSERT_EQ(bench->out_valid, out.valid) << "cycle " << i;
+    if (!out.tag.empty()) {
+      ASSERT_EQ(GetBytes(bench->out_tag, 4), out.tag);
     }
-    if (advance) {
-      inside.pop_front();
-      inside.push_back(valid ? std::optional(word) : std::nullopt);
+    std::vector<uint8_t> bytes = GetBytes(bench->out_value, 4);
+    const std::vector<uint8_t> x = GetBytes(bench->out_saved, 8), o = GetBytes(bench->out_operands, 12);
+    bytes.insert(bytes.end(), x.begin(), x.end());
+    bytes.insert(bytes.end(), o.begin(), o.end());
+    for (size_t k = 0; k < out.lanes.size(); ++k) {
+      if (!out.lanes[k].has_value()) continue;
+      uint32_t lane;
+      std::memcpy(&lane, bytes.data() + 4 * k, sizeof lane);
+      ASSERT_EQ(lane, *out.lanes[k]) << "value, saved and operands: " << k << " in cycle " << i;
+    }
+    words += out.valid && advance ? 1 : 0;
+    for (size_t at = registers.size(); advance && at-- > 0;) {
+      const Register& from = at == 0 ? in : registers[at - 1];
+      registers[at].valid = from.valid;
+      if (!from.valid) continue;
+      registers[at].tag = from.tag;
+      registers[at].has = from.has;
+      for (size_t k = 0; k < from.lanes.size(); ++k) {
+        if ((from.has >> k & 1) != 0) registers[at].lanes[k] = from.lanes[k];
+      }
     }
     bench.Step();
   }
-  EXPECT_GT(compared, 5'000);
+  EXPECT_GT(words, 5'000);
 }
 
 // ---- The front of the lanes
@@ -254,32 +257,30 @@ struct FineBlocks {
 };
 
 // Ports of one of the two gatherers, under names that they share.
-#define KILN_BLOCK_PORTS(Ports, prefix)                                         \
-  struct Ports {                                                                \
-    explicit Ports(Vvector_words& m) : m_(m) {}                                 \
-    void Show(const BlockWord* word, int bits) {                                \
-      m_.prefix##_in = word != nullptr;                                         \
-      if (word == nullptr) return;                                              \
-      m_.prefix##_in_last = word->last;                                         \
-      SetBytes(m_.prefix##_in_value, Pack(word->values, bits));                 \
-      m_.prefix##_in_lanes = static_cast<uint8_t>(word->lanes);                 \
-      m_.prefix##_in_target = word->target;                                     \
-      m_.prefix##_in_scale_target = word->scale_target;                         \
-      m_.prefix##_in_slot = static_cast<uint8_t>(word->slot);                   \
-    }                                                                           \
-    bool out() const { return m_.prefix##_out != 0; }                           \
-    bool scales() const { return m_.prefix##_out_scales != 0; }                 \
-    uint64_t value() const { return m_.prefix##_out_value; }                    \
-    std::vector<uint8_t> inverse(size_t lanes) const {                          \
-      return GetBytes(m_.prefix##_out_inverse, 4 * lanes);                      \
-    }                                                                           \
-    int64_t lanes() const { return m_.prefix##_out_lanes; }                     \
-    uint64_t target() const { return m_.prefix##_out_target; }                  \
-    uint64_t slot() const { return m_.prefix##_out_slot; }                      \
-    uint64_t scale_codes() const { return m_.prefix##_out_scale_codes; }        \
-    size_t scale_count() const { return m_.prefix##_out_scale_count; }          \
-    uint64_t scale_target() const { return m_.prefix##_out_scale_target; }      \
-    Vvector_words& m_;                                                          \
+#define KILN_BLOCK_PORTS(Ports, prefix)                                                                       \
+  struct Ports {                                                                                              \
+    explicit Ports(Vvector_words& m) : m_(m) {}                                                               \
+    void Show(const BlockWord* word, int bits) {                                                              \
+      m_.prefix##_in = word != nullptr;                                                                       \
+      if (word == nullptr) return;                                                                            \
+      m_.prefix##_in_last = word->last;                                                                       \
+      SetBytes(m_.prefix##_in_value, Pack(word->values, bits));                                               \
+      m_.prefix##_in_lanes = static_cast<uint8_t>(word->lanes);                                               \
+      m_.prefix##_in_target = word->target;                                                                   \
+      m_.prefix##_in_scale_target = word->scale_target;                                                       \
+      m_.prefix##_in_slot = static_cast<uint8_t>(word->slot);                                                 \
+    }                                                                                                         \
+    bool out() const { return m_.prefix##_out != 0; }                                                         \
+    bool scales() const { return m_.prefix##_out_scales != 0; }                                               \
+    uint64_t value() const { return m_.prefix##_out_value; }                                                  \
+    std::vector<uint8_t> inverse(size_t lanes) const { return GetBytes(m_.prefix##_out_inverse, 4 * lanes); } \
+    int64_t lanes() const { return m_.prefix##_out_lanes; }                                                   \
+    uint64_t target() const { return m_.prefix##_out_target; }                                                \
+    uint64_t slot() const { return m_.prefix##_out_slot; }                                                    \
+    uint64_t scale_codes() const { return m_.prefix##_out_scale_codes; }                                      \
+    size_t scale_count() const { return m_.prefix##_out_scale_count; }                                        \
+    uint64_t scale_target() const { return m_.prefix##_out_scale_target; }                                    \
+    Vvector_words& m_;                                                                                        \
   }
 KILN_BLOCK_PORTS(WidePorts, wide);
 KILN_BLOCK_PORTS(FinePorts, fine);
