@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "fmt/format.h"
 #include "kiln/support/file.h"
 
 namespace kiln::cli {
@@ -192,6 +193,35 @@ TEST(Application, CompilesForEveryDesignPoint) {
     EXPECT_THAT(program.out, HasSubstr("softmax"));
     EXPECT_THAT(program.out, HasSubstr(std::string("program for ") + name));
   }
+}
+
+// For machines: what the text says of kernels, and nothing of a run that has not been.
+TEST(Application, CompilesIntoJson) {
+  const std::vector<std::string> command = {"compile", "models/demo_fashion_mnist.onnx", "--on", "systolic-int8-8x8"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), command.begin(), command.end());
+    return Call(more);
+  };
+  const Outcome out = with({"--json", "-"});
+  ASSERT_EQ(out.code, kExitOk) << out.err;
+  const nlohmann::json json = nlohmann::json::parse(out.out);
+  EXPECT_EQ(json["accelerator"]["name"], "systolic-int8-8x8");
+  EXPECT_TRUE(json["run"].is_null());
+  EXPECT_TRUE(json["utilisation"].is_null());
+  EXPECT_GT(json["energy"]["picojoules_per_image"], 0);
+  const std::string text = with({}).out;
+  EXPECT_THAT(text, HasSubstr(fmt::format("\n{} kernels, ", json["kernels"].size())));
+  for (const auto& kernel : json["kernels"]) {
+    const auto& proof = kernel["certificate"];
+    EXPECT_LE(proof["lower_bound"], proof["cost"]) << kernel["name"];
+    const double macs = kernel["macs"], peak = json["accelerator"]["peak_macs_per_cycle"];
+    if (kernel["unit"] == "matrix") {
+      EXPECT_GE(proof["cost"].get<double>(), macs / peak) << kernel["name"];
+    }
+  }
+  const Outcome both = with({"--json", "-", "--print"});
+  EXPECT_EQ(both.code, kExitError);
+  EXPECT_THAT(both.err, HasSubstr("with --json - no text is printed"));
 }
 
 // What is exported reads back, and counts as much.

@@ -8,6 +8,7 @@
 #include "kiln/cli/flow.h"
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/report/cost_report.h"
+#include "kiln/report/run_report.h"
 #include "kiln/report/text.h"
 #include "kiln/support/file.h"
 
@@ -31,6 +32,13 @@ std::string KernelTable(const Program& program) {
   return table.ToString();
 }
 
+std::string SumsOf(const Program& program) {
+  return fmt::format("\n{} kernels, {}, constants {}, activations {} at their peak, {} of the operations on the host\n",
+                     program.kernels().size(), Metric(static_cast<double>(program.MacsTotal()), "multiply-accumulates"),
+                     Bytes(program.constant_bytes()), Bytes(program.activation_bytes()),
+                     Percent(program.HostShare(), 2));
+}
+
 std::string CostsOf(const RunReport& report) {
   const Cost& cost = report.machine->cost;
   std::string text;
@@ -49,6 +57,8 @@ class CompileCommand final : public Command {
                    "Write the hardware as SystemVerilog here, with program, memory image, testbench and Makefile")
         ->type_name("FOLDER");
     DeclareNode(app, &node_nm_);
+    app.add_option("--json", json_, "Everything that is known of the program, as JSON; - is standard output")
+        ->type_name("FILE");
     app.footer(
         "Without --data and --calibrate, ranges come from noise: right for time and size, not for results.\n"
         "Example:\n  kiln compile models/demo_fashion_mnist.onnx --on systolic-int8-16x16 --print");
@@ -56,6 +66,10 @@ class CompileCommand final : public Command {
 
   Status Run(Context& context) override {
     KILN_ASSIGN_OR_RETURN(FlowOptions options, flow_.Options());
+    if (json_ == "-" && print_) {
+      return ErrorAt("", "--print", "with --json - no text is printed", "leave one of them out");
+    }
+    KILN_RETURN_IF_ERROR(CheckOutput(json_));
     if (!flow_.images_given() && options.calibration.path.empty()) options.images.random = 1;
     options.node_nm = node_nm_;
     if (!folder_.empty()) {
@@ -65,25 +79,31 @@ class CompileCommand final : public Command {
     KILN_ASSIGN_OR_RETURN(const CompiledNetwork compiled, CompileFlow(options));
     const Program& program = *compiled.program;
 
-    const std::string table = KernelTable(program);
-    const std::string sums = fmt::format(
-        "\n{} kernels, {}, constants {}, activations {} at their peak, {} of the operations on the host\n",
-        program.kernels().size(), Metric(static_cast<double>(program.MacsTotal()), "multiply-accumulates"),
-        Bytes(program.constant_bytes()), Bytes(program.activation_bytes()), Percent(program.HostShare(), 2));
-    context.out << table << sums;
-    for (const std::string& note : compiled.report.notes) context.out << "note: " << note << '\n';
-    if (const std::string costs = CostsOf(compiled.report); !costs.empty()) context.out << '\n' << costs;
-    if (print_) context.out << '\n' << program.Print();
-    if (folder_.empty()) return OkStatus();
-    const std::filesystem::path folder(folder_);
-    KILN_RETURN_IF_ERROR(compiled.accelerator->EmitRtl(program, folder));
-    KILN_RETURN_IF_ERROR(WriteFile(folder / "kernels.txt", table + sums));
-    context.out << fmt::format("\nSystemVerilog in {}: make -C {} lint, sim, synth\n", folder_, folder_);
-    return OkStatus();
+    const std::string kernels = KernelTable(program) + SumsOf(program);
+    const bool text = json_ != "-";
+    if (text) PrintText(context, compiled, kernels);
+    if (!folder_.empty()) {
+      const std::filesystem::path folder(folder_);
+      KILN_RETURN_IF_ERROR(compiled.accelerator->EmitRtl(program, folder));
+      KILN_RETURN_IF_ERROR(WriteFile(folder / "kernels.txt", kernels));
+      if (text) context.out << fmt::format("\nSystemVerilog in {}: make -C {} lint, sim, synth\n", folder_, folder_);
+    }
+    if (json_ == "-") {
+      context.out << ToJson(compiled.report);
+      return OkStatus();
+    }
+    return json_.empty() ? OkStatus() : WriteOutput(json_, ToJson(compiled.report));
   }
 
  private:
-  std::string folder_;
+  void PrintText(Context& context, const CompiledNetwork& compiled, const std::string& kernels) const {
+    context.out << kernels;
+    for (const std::string& note : compiled.report.notes) context.out << "note: " << note << '\n';
+    if (const std::string costs = CostsOf(compiled.report); !costs.empty()) context.out << '\n' << costs;
+    if (print_) context.out << '\n' << compiled.program->Print();
+  }
+
+  std::string folder_, json_;
   int node_nm_ = kDefaultNode;
   bool print_ = false;
   FlowArguments flow_;

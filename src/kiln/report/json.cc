@@ -132,7 +132,10 @@ std::string ToJson(const RunReport& report) {
                       {"quantised", Accuracy(report.quantised)},
                       {"agreement", Accuracy(report.agreement)}};
   json["output_sqnr_db"] = report.output_sqnr_db.has_value() ? Json(*report.output_sqnr_db) : Json(nullptr);
-  json["run"] = {{"level", report.level}, {"images", report.images_run}, {"seconds", report.run_seconds}};
+  json["run"] = nullptr;
+  if (!report.level.empty()) {
+    json["run"] = {{"level", report.level}, {"images", report.images_run}, {"seconds", report.run_seconds}};
+  }
   json["cycles_per_image"] = report.cycles_per_image;
   json["images_at_once"] = report.trace.has_value() ? report.trace->images : 1;
   json["utilisation"] = report.trace.has_value() ? Json(Utilisation(report)) : Json(nullptr);
