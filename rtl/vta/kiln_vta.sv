@@ -152,7 +152,7 @@ module kiln_vta #(
   assign port_reset = reset || clear;
 
   // ---- Reads.
-  logic fetch_request_valid, loader_request_valid, load_request_valid;
+  logic fetch_request_valid, fetch_request_last, loader_request_valid, load_request_valid;
   logic fetch_request_ready, loader_request_ready, load_request_ready;
   logic [ADDRESS_BITS-1:0] fetch_request_address, loader_request_address, load_request_address;
   logic [BYTES_BITS-1:0] loader_request_bytes, load_request_bytes, read_bytes, read_beats;
@@ -171,6 +171,7 @@ module kiln_vta #(
       .clock,
       .reset(port_reset),
       .enable(running),
+      .fetch_last(fetch_request_last),
       .request_valid({load_request_valid, loader_request_valid, fetch_request_valid}),
       .request_ready({load_request_ready, loader_request_ready, fetch_request_ready}),
       .request_address({load_request_address, loader_request_address, fetch_request_address}),
@@ -208,6 +209,7 @@ module kiln_vta #(
   logic [3:0] word_fault;
   logic handed, head_there, all_handed;
   kiln_vta_fetch #(
+      .INSTRUCTION_QUEUE_DEPTH(INSTRUCTION_QUEUE_DEPTH),
       .UOP_INDEX_BITS(UOP_INDEX_BITS),
       .INPUT_INDEX_BITS(INPUT_INDEX_BITS),
       .WEIGHT_INDEX_BITS(WEIGHT_INDEX_BITS),
@@ -222,10 +224,12 @@ module kiln_vta #(
       .request_ready(fetch_request_ready),
       .request_address(fetch_request_address),
       .request_tag(fetch_request_tag),
+      .request_last(fetch_request_last),
       .word_valid(word_valid && word_tag.source == kiln_vta_pkg::SOURCE_FETCH),
       .word_data(word_data[INSTRUCTION_BITS-1:0]),
       .hand_valid,
       .hand_ready,
+      .started(queue_valid & queue_ready),
       .hand_instruction,
       .hand_number,
       .hand_banks,

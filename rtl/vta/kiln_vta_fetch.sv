@@ -2,9 +2,12 @@
 //
 //   begins       in the first cycle without reset, with `instructions` instructions from byte `address` on
 //   request      the next instruction, while fewer than FETCH_DEPTH are asked for and not yet handed on; its word is always taken
+//   last         the request may wait for others: FETCH_STANDING or more instructions stand in the stages' queues, from which `started`
+//                (one bit a stage) takes them
 //   hand on      the oldest word, one a cycle, while hand_stage's queue (hand_ready, one bit a stage) has room
 //   fault        in place of that, of an instruction that no stage can execute; it stays at the head
 module kiln_vta_fetch #(
+    parameter int unsigned INSTRUCTION_QUEUE_DEPTH = 512,  // of each stage
     parameter int unsigned UOP_INDEX_BITS = 13,
     parameter int unsigned INPUT_INDEX_BITS = 11,
     parameter int unsigned WEIGHT_INDEX_BITS = 10,
@@ -20,11 +23,13 @@ module kiln_vta_fetch #(
     input  logic                                      request_ready,
     output logic [    kiln_vta_pkg::ADDRESS_BITS-1:0] request_address,
     output kiln_vta_pkg::read_tag_t                   request_tag,
+    output logic                                      request_last,
     input  logic                                      word_valid,
     input  logic [kiln_vta_pkg::INSTRUCTION_BITS-1:0] word_data,
     // To the stages' queues
     output logic [                               2:0] hand_valid,  // one-hot, by stage
     input  logic [                               2:0] hand_ready,
+    input  logic [                               2:0] started,
     output logic [kiln_vta_pkg::INSTRUCTION_BITS-1:0] hand_instruction,
     output logic [     kiln_vta_pkg::NUMBER_BITS-1:0] hand_number,
     output logic [             ACCUMULATOR_BANKS-1:0] hand_banks,  // where a load of accumulators goes
@@ -32,12 +37,16 @@ module kiln_vta_fetch #(
     output logic                                      all_handed  // every instruction of the launch
 );
   localparam int unsigned COUNT_BITS = $clog2(kiln_vta_pkg::FETCH_DEPTH + 1);
+  localparam int unsigned MOST_STANDING = 3 * INSTRUCTION_QUEUE_DEPTH;
+  localparam int unsigned STANDING_BITS = $clog2(MOST_STANDING + kiln_vta_pkg::FETCH_STANDING);
 
   logic [kiln_vta_pkg::NUMBER_BITS-1:0] requested;
   logic [COUNT_BITS-1:0] under_way;  // asked for and not yet handed on
+  logic [STANDING_BITS-1:0] standing;  // handed on and not yet started
   logic taken, handed, head_valid;
   assign request_valid = requested != instructions && under_way != COUNT_BITS'(kiln_vta_pkg::FETCH_DEPTH);
   assign taken = request_valid && request_ready;
+  assign request_last = standing >= STANDING_BITS'(kiln_vta_pkg::FETCH_STANDING);
 
   always_comb begin
     request_tag = '0;
@@ -50,11 +59,14 @@ module kiln_vta_fetch #(
       requested       <= '0;
       request_address <= address;
       under_way       <= '0;
+      standing        <= '0;
       hand_number     <= '0;
     end else begin
       requested       <= requested + kiln_vta_pkg::NUMBER_BITS'(taken);
       request_address <= request_address + (taken ? kiln_vta_pkg::ADDRESS_BITS'(kiln_vta_pkg::INSTRUCTION_BYTES) : '0);
       under_way       <= under_way + COUNT_BITS'(taken) - COUNT_BITS'(handed);
+      standing        <= standing + STANDING_BITS'(handed) - STANDING_BITS'(started[0]) - STANDING_BITS'(started[1]) -
+          STANDING_BITS'(started[2]);
       hand_number     <= hand_number + kiln_vta_pkg::NUMBER_BITS'(handed);
     end
   end

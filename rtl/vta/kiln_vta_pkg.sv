@@ -40,6 +40,7 @@ package kiln_vta_pkg;
   localparam int unsigned UNIT_QUEUE_DEPTH = 8;
   localparam int unsigned RETIREMENT_DEPTH = 32;
   localparam int unsigned FETCH_DEPTH = 16;
+  localparam int unsigned FETCH_STANDING = 8;  // instructions in the stages' queues with which fetch comes last at the port
 
   // Kinds of faults: register FAULT.
   localparam logic [3:0] FAULT_NONE = 4'd0;

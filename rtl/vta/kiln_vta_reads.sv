@@ -1,5 +1,5 @@
 // The read side of the memory port: in each cycle in which the port is free it takes the request of the first of fetch, loader and load
-// stage that has one. Words come back in the order of requests, by their tags, and must be taken as they come.
+// stage that has one; with `fetch_last`, of loader, load stage and fetch. Words come back in the order of requests, by their tags, and must be taken as they come.
 //   enable         low holds requests back
 //   fault_valid    an instruction (fault_number) asks for what is no memory, which is not asked for; or a response was an error
 //   idle           nothing asked for and not yet handed over
@@ -15,6 +15,7 @@ module kiln_vta_reads #(
     input  logic                                 clock,
     input  logic                                 reset,
     input  logic                                 enable,
+    input  logic                                 fetch_last,
     input  logic [                  SOURCES-1:0] request_valid,
     output logic [                  SOURCES-1:0] request_ready,
     input  logic [     SOURCES*ADDRESS_BITS-1:0] request_address,
@@ -45,8 +46,12 @@ module kiln_vta_reads #(
 );
   localparam int unsigned PAGE_BITS = kiln_vta_pkg::PAGE_BITS;
 
-  logic [SOURCES-1:0] grant;
-  assign grant = request_valid & (~request_valid + 1'b1);  // the lowest
+  logic [SOURCES-1:0] eligible, grant;
+  always_comb begin
+    eligible = request_valid;
+    if (fetch_last && request_valid[SOURCES-1:1] != '0) eligible[kiln_vta_pkg::SOURCE_FETCH] = 1'b0;
+  end
+  assign grant = eligible & (~eligible + 1'b1);  // the lowest
 
   logic [ADDRESS_BITS-1:0] address;
   logic [BYTES_BITS-1:0] bytes;

@@ -329,7 +329,7 @@ TEST(VtaStages, StoresWithStalls) { CheckStoreStage(4, 0.4, 0x550); }
 
 class FetchBench {
  public:
-  static constexpr uint32_t kDepth = 16;
+  static constexpr uint32_t kDepth = 16, kStanding = 8;
 
   FetchBench(uint64_t seed, double stall)
       : config_(Small()),
@@ -351,11 +351,12 @@ class FetchBench {
       program_.push_back(in);
     }
     requested_ = handed_ = 0;
+    standing_ = {};
     under_way_.clear();
     words_.clear();
     fetch_->instructions = static_cast<uint32_t>(count);
     address_ = fetch_->address = static_cast<uint32_t>(random_()) & ~15u;
-    fetch_->word_valid = fetch_->hand_ready = fetch_->request_ready = 0;
+    fetch_->word_valid = fetch_->hand_ready = fetch_->request_ready = fetch_->started = 0;
     fetch_.Reset();
     for (int stopped = 0; stopped < 50 && !testing::Test::HasFailure();) {
       ASSERT_LT(fetch_.Cycle(), 20'000u);
@@ -365,6 +366,7 @@ class FetchBench {
   }
   uint64_t most_under_way() const { return most_under_way_; }
   int faults() const { return faults_; }
+  int lasts() const { return lasts_; }  // cycles in which its request came last
 
   // Nothing is handed on before this cycle of a launch.
   uint64_t blocked_until = 0;
@@ -375,6 +377,13 @@ class FetchBench {
     uint8_t ready = 0;
     for (size_t s = 0; s < 3; ++s) ready = static_cast<uint8_t>(ready | (hand_stalls_[s].Next() ? 0 : 1u << s));
     fetch_->hand_ready = fetch_.Cycle() < blocked_until ? uint8_t{0} : ready;
+    fetch_->started = 0;
+    const size_t standing = standing_[0] + standing_[1] + standing_[2];
+    for (size_t s = 0; s < 3; ++s) {
+      if (standing_[s] == 0 || random_.Below(8) > 0) continue;
+      fetch_->started = static_cast<uint8_t>(fetch_->started | 1u << s);
+      --standing_[s];
+    }
     const bool word = !under_way_.empty() && !word_stalls_.Next();
     fetch_->word_valid = word;
     if (word) SetInstruction(fetch_->word_data, encoding_, program_[under_way_.front()]);
@@ -388,6 +397,8 @@ class FetchBench {
       ASSERT_EQ(ReadTagOf(fetch_->request_tag).number, requested_);
       ASSERT_EQ(ReadTagOf(fetch_->request_tag).source, 0u);
     }
+    ASSERT_EQ(fetch_->request_last, standing >= kStanding) << "cycle " << fetch_.Cycle();
+    lasts_ += standing >= kStanding ? 1 : 0;
     ASSERT_EQ(fetch_->all_handed, handed_ == program_.size());
     bool hands = false;
     if (words_.empty()) {
@@ -399,6 +410,7 @@ class FetchBench {
     most_under_way_ = std::max(most_under_way_, outstanding);
 
     if (hands) {
+      ++standing_[static_cast<size_t>(StageOf(program_[words_.front()]))];
       words_.pop_front();
       ++handed_;
     }
@@ -439,8 +451,9 @@ class FetchBench {
   uint32_t address_ = 0;
   uint64_t requested_ = 0, handed_ = 0;
   std::deque<uint64_t> under_way_, words_;  // numbers of instructions: on their way, and here
+  std::array<size_t, 3> standing_{};        // in the stages' queues
   uint64_t most_under_way_ = 0;
-  int faults_ = 0;
+  int faults_ = 0, lasts_ = 0;
 };
 
 TEST(VtaStages, FetchHandsOnInOrder) {
@@ -451,6 +464,7 @@ TEST(VtaStages, FetchHandsOnInOrder) {
       if (testing::Test::HasFailure()) return;
     }
     EXPECT_EQ(bench.most_under_way(), FetchBench::kDepth);
+    EXPECT_GT(bench.lasts(), 50);
   }
 }
 TEST(VtaStages, FetchStopsAtWhatNoStageCanExecute) {
@@ -486,6 +500,7 @@ class ReadsBench {
         reads_(seed) {
     for (uint8_t& byte : memory_.bytes()) byte = static_cast<uint8_t>(random_());
     reads_->enable = 1;
+    reads_->fetch_last = 0;
     reads_->request_valid = 0;
     reads_->axi_arready = reads_->axi_rvalid = 0;
     reads_.Reset();
@@ -519,6 +534,7 @@ class ReadsBench {
   void RunCycle() {
     DriveSources();
     reads_->enable = enable;
+    reads_->fetch_last = random_.Below(2) == 0;
     KILN_AXI_DRIVE_READ(*reads_, axi, port_);
     reads_.Settle();
     const uint64_t now = reads_.Cycle();
@@ -580,7 +596,7 @@ class ReadsBench {
 
   void CheckGrant() {
     const uint64_t now = reads_.Cycle();
-    size_t first = 0;
+    size_t first = reads_->fetch_last != 0 && (valid_ & 6) != 0 ? 1 : 0;
     while (first < 3 && (valid_ >> first & 1) == 0) ++first;
     const bool some = first < 3;
     const bool nowhere = some && sources_[first].Item().bytes > 0 && sources_[first].Item().address < kPage;

@@ -252,5 +252,19 @@ TEST_F(VtaTiming, FetchAsksForSixteenAtMost) {
   EXPECT_EQ(Cycles(program + "---- FINISH"), 72);
 }
 
+TEST_F(VtaTiming, FetchLeavesThePortToDataWhenEightStand) {
+  // The load has requests from 36 on. Fetch asks in 35, 37, ... as instructions are handed on; the first no-op, handed
+  // on in 36, waits for the load, and those behind it for that one: eight stand in the queue in 51, and the load has
+  // the port from then to 450, when two instructions are left to be fetched. Its last word is there in 482, so the
+  // no-ops are dispatched in 483 to 506, FINISH in 507.
+  std::string program =
+      "---N LOAD inp sram=0 dram=512 y=1 x=200 stride=200 pad(y0,y1,x0,x1)=0,0,0,0\np--- NOP stage=compute\n";
+  for (int i = 0; i < 23; ++i) program += "---- NOP stage=compute\n";
+  const RunTime run = Run(program + "---- FINISH");
+  EXPECT_EQ(run.counters[Counter::kLoadPort], 51 - 36);
+  EXPECT_EQ(run.counters[Counter::kLoadBusy], 449 - 36 + 1);
+  EXPECT_EQ(run.cycles, 507 + 2);
+}
+
 }  // namespace
 }  // namespace kiln::vta

@@ -101,7 +101,7 @@ void ReadUnits::Arbitrate() {
   load_free_ = !readers_[kLoad].run.active();
   loader_free_ = !readers_[kLoader].run.active();
   if (launch_.now < port_.free_at()) return;
-  if (WantsFetch()) {
+  if (FetchIsNext()) {
     AskForInstruction();
   } else if (!loader_free_) {
     Ask(kLoader, launch_.now, 1);
@@ -202,13 +202,13 @@ void ReadUnits::EndCycle() {
 
 Cycle ReadUnits::NextEvent() const {
   const Cycle next = words_.next();
-  return WantsFetch() && port_.free_at() > launch_.now ? std::min(next, port_.free_at()) : next;
+  return FetchIsNext() && port_.free_at() > launch_.now ? std::min(next, port_.free_at()) : next;
 }
 
 Cycle ReadUnits::Skip(Cycle end) {
   const Owner owner = readers_[kLoader].run.active() ? kLoader : kLoad;
   Reader& reader = readers_[owner];
-  if (!reader.run.active() || WantsFetch()) return end;
+  if (!reader.run.active() || FetchIsNext()) return end;
   Cycle at = std::max(launch_.now + 1, port_.free_at());
   for (; at < end && reader.run.left() > 1; at = port_.free_at()) {
     const uint64_t each = reader.run.data() ? reader.beats : 1;

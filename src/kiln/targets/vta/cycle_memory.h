@@ -13,7 +13,8 @@
 
 namespace kiln::vta {
 
-// Reads everything: instructions first, then what the loader asks for, then what the load stage does. Words come in
+// Reads everything: instructions, what the loader asks for, what the load stage does, in this order; instructions last
+// where enough of them stand in the queues. Words come in
 // the order of requests; kept are only those that something hangs on, an instruction's and a load's last.
 class ReadUnits {
  public:
@@ -35,13 +36,15 @@ class ReadUnits {
   Cycle Skip(Cycle end);
 
   // Whether there are requests to make.
-  bool Asks() const { return WantsFetch() || readers_[kLoader].run.active() || readers_[kLoad].run.active(); }
+  bool Asks() const { return WantsFetch() || ReadsData(); }
 
   const Fifo<size_t>& loads() const { return loads_; }  // instructions that wait for the load stage
 
  private:
   enum Owner : uint8_t { kFetch, kLoader, kLoad };
   static constexpr size_t kFetchQueue = 16;
+  // With so many instructions in the stages' queues, fetch leaves the port to who reads data.
+  static constexpr size_t kStanding = 8;
 
   // One that makes requests for the elements of loads.
   struct Reader {
@@ -58,6 +61,10 @@ class ReadUnits {
   };
 
   bool WantsFetch() const { return asked_ < fetched_ && asked_ - handed_ < kFetchQueue; }
+  // Its request comes before those of the loader and the load stage, or behind them.
+  bool FetchComesFirst() const { return loads_.size() + compute_.queue().size() + stores_.size() < kStanding; }
+  bool FetchIsNext() const { return WantsFetch() && (FetchComesFirst() || !ReadsData()); }
+  bool ReadsData() const { return readers_[kLoader].run.active() || readers_[kLoad].run.active(); }
   void AskForInstruction();
   // Takes `count` alike requests of a reader from cycle `at` on.
   void Ask(Owner owner, Cycle at, uint64_t count);

@@ -25,6 +25,7 @@ class Fifo {
 
   bool empty() const { return count_ == 0; }
   bool full() const { return count_ == depth_; }
+  size_t size() const { return count_; }
   const T& front() const { return words_[head_]; }
   void Push(const T& word) {
     words_[(head_ + count_) & (words_.size() - 1)] = word;
