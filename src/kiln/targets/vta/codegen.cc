@@ -1,5 +1,8 @@
 #include "kiln/targets/vta/codegen.h"
 
+#include <algorithm>
+#include <map>
+
 #include "fmt/format.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/vta/cycle.h"
@@ -14,6 +17,9 @@ struct MatrixCode {
 };
 
 constexpr int kMeasured = 6;  // tilings that are run at the cycle level
+// Where the best of them takes so many times the bound, others are run, too, for about so many cycles in all.
+constexpr double kGood = 1.01;
+constexpr double kMoreCycles = 1e7;
 
 // Cycles of a launch in a memory of that image; what it computes does not matter.
 StatusOr<int64_t> CyclesOf(const Launch& launch, const MemoryImage& image, const Config& config) {
@@ -43,6 +49,24 @@ class Trials {
     }
     return OkStatus();
   }
+  // What the estimate may be wrong about: the best two by it of each size of tiles; then from the
+  // fastest to a neighbour that is faster, as long as there is one.
+  Status RunMore(const std::vector<RankedTiling>& tilings) {
+    std::map<int, int> of_size;
+    for (const RankedTiling& ranked : tilings) {
+      if (!IsWorthMore()) return OkStatus();
+      if (++of_size[SizeClassOf(ranked.tiling)] > 2) continue;
+      KILN_RETURN_IF_ERROR(Try(ranked.tiling).status());
+    }
+    for (double before = 0; IsWorthMore() && best_->certificate.cost != before;) {
+      before = best_->certificate.cost;
+      for (const MatrixTiling& tiling : NeighboursOf(shape_, best_->tiling, context_.config)) {
+        if (!IsWorthMore()) break;
+        KILN_RETURN_IF_ERROR(Try(tiling).status());
+      }
+    }
+    return OkStatus();
+  }
   // The fastest, with its constants and program in memory; Unimplemented: none fits.
   StatusOr<MatrixCode> Take() {
     if (!best_.has_value()) return reason_;
@@ -51,7 +75,15 @@ class Trials {
   }
 
  private:
+  bool IsWorthMore() const {
+    return best_.has_value() && best_->certificate.cost > kGood * best_->certificate.lower_bound &&
+           cycles_ < kMoreCycles;
+  }
+
+  // Whether it fits; one that was tried before is not run again.
   StatusOr<bool> Try(const MatrixTiling& tiling) {
+    if (std::find(tried_.begin(), tried_.end(), tiling) != tried_.end()) return true;
+    tried_.push_back(tiling);
     MemoryImage image = *context_.image;
     auto launch = GenerateMatrix(layer_, tiling, {context_.config, context_.network, context_.map_addresses, &image});
     if (launch.status().code() == StatusCode::kUnimplemented) {
@@ -60,6 +92,7 @@ class Trials {
     }
     KILN_RETURN_IF_ERROR(launch.status());
     KILN_ASSIGN_OR_RETURN(const int64_t cycles, CyclesOf(*launch, image, context_.config));
+    cycles_ += static_cast<double>(cycles);
     if (!best_.has_value() || static_cast<double>(cycles) < best_->certificate.cost) {
       best_ = MatrixCode{*std::move(launch), tiling, CertificateOf(shape_, context_.config, cycles)};
       image_of_best_ = std::move(image);
@@ -73,12 +106,16 @@ class Trials {
   Status reason_ = absl::UnimplementedError("the input of one output needs more than the buffers hold");
   std::optional<MatrixCode> best_;
   MemoryImage image_of_best_;
+  std::vector<MatrixTiling> tried_;
+  double cycles_ = 0;  // of all that were run
 };
 
 // The fastest of the tilings that promise most.
 StatusOr<MatrixCode> GenerateWith(const MatrixLayer& layer, int threads, const CodeContext& context) {
   Trials trials(layer, context);
-  KILN_RETURN_IF_ERROR(trials.Run(RankTilings(trials.shape(), context.config, threads), kMeasured));
+  const std::vector<RankedTiling> ranked = RankTilings(trials.shape(), context.config, threads);
+  KILN_RETURN_IF_ERROR(trials.Run(ranked, kMeasured));
+  KILN_RETURN_IF_ERROR(trials.RunMore(ranked));
   return trials.Take();
 }
 

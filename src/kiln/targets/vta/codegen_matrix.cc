@@ -174,7 +174,7 @@ class MatrixGenerator {
     const Tile& tile = tiles_[k];
     if (threads() == 1) LoadConstants(tile);
     if (threads() == 1 || k == 0) EmitClear(k);
-    if (threads() > 1 && k == 0) emitter_.LoadOtherUopsHere();
+    if (threads() > 1 && k == 0 && !tiling_.uops_first) emitter_.LoadOtherUopsHere();
     if (threads() > 2 && k == 0 && tiles_.size() > 1) ResetSums(1);  // the GEMM unit need not wait for that
     const Pieces pieces = PiecesOf(tile, k + 1 < tiles_.size() ? &tiles_[k + 1] : nullptr);
     bool first = true, prepared = false;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -10,14 +12,17 @@
 namespace kiln::vta {
 namespace {
 
-constexpr size_t kSimulated = 256;  // tilings that the recurrence is run for
-constexpr size_t kVaried = 8;       // of which begins and ends are varied
-constexpr int64_t kPipeline = 6;    // from a step to its result
+constexpr size_t kSimulated = 256;       // tilings that the recurrence is run for
+constexpr size_t kSimulatedOfSize = 64;  // more of each size of tiles, where these are at most so many
+constexpr int64_t kMostTiles = 512;
+constexpr size_t kVaried = 8;     // of which begins and ends are varied
+constexpr int64_t kPipeline = 6;  // from a step to its result
 constexpr int64_t kExamination = 3;
 constexpr int64_t kDispatch = 20;  // what a row of ALU instructions takes beside its steps
 constexpr int64_t kMaxTiles = 1 << 16;
-// Instructions of which fetch has 16 under way at once, in which it leaves the port to others in a few cycles.
-constexpr int64_t kFetchWindow = 16, kFetchGap = 4;
+constexpr int kMostRamp = 4;
+// Instructions that are fetched before any data, about: those under way and those that stand in the queues.
+constexpr int64_t kFetchedFirst = 24;
 
 int64_t BeatsOf(int64_t bytes, const Config& c) { return CeilDivide(bytes, c.memory_port_bytes); }
 
@@ -167,10 +172,8 @@ class Estimate {
         stored_(tiles.size()) {}
 
   int64_t Cycles() {
-    // Fetch comes first, until it is done or queues are full.
-    const int64_t fetched = std::min<int64_t>(InstructionsOf(shape_, t_, tiles_), 2 * c_.instruction_queue_depth);
-    const int64_t beats = BeatsOf(kInstructionBytes, c_);
-    port_ = c_.memory_latency + fetched * beats + fetched / kFetchWindow * kFetchGap + UopsOf(tiles_, t_);
+    const int64_t fetched = std::min(InstructionsOf(shape_, t_, tiles_), kFetchedFirst);
+    port_ = c_.memory_latency + fetched * BeatsOf(kInstructionBytes, c_) + UopsOf(tiles_, t_);
     dispatch_ = alu_ = c_.memory_latency;
     for (size_t k = 0; k < tiles_.size(); ++k) RunTile(k);
     if (t_.threads > 1) Finish(tiles_.size() - 1, 0);
@@ -306,6 +309,8 @@ std::optional<int64_t> EstimateCycles(const MatrixShape& shape, const MatrixTili
   return Estimate(shape, t, c, tiles).Cycles();
 }
 
+int SizeClassOf(const MatrixTiling& tiling) { return std::bit_width(static_cast<uint64_t>(tiling.elements())); }
+
 std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c, int threads) {
   struct Candidate {
     MatrixTiling tiling;
@@ -343,9 +348,12 @@ std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c,
            std::tuple(b.bound, -b.tiling.threads, -b.tiling.blocks * b.tiling.rows * b.tiling.columns, b.number);
   };
   std::sort(candidates.begin(), candidates.end(), by_bound);
-  if (candidates.size() > kSimulated) candidates.resize(kSimulated);
   std::vector<RankedTiling> ranked;
-  for (const Candidate& candidate : candidates) {
+  std::map<int, size_t> of_size;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const Candidate& candidate = candidates[i];
+    const bool more = TileCount(shape, candidate.tiling) <= kMostTiles;
+    if (i >= kSimulated && (!more || ++of_size[SizeClassOf(candidate.tiling)] > kSimulatedOfSize)) continue;
     const auto cycles = EstimateCycles(shape, candidate.tiling, c);
     if (cycles.has_value()) ranked.push_back({candidate.tiling, *cycles, ranked.size()});
   }
@@ -354,6 +362,33 @@ std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c,
   for (size_t i = 0; i < varied; ++i) AddVariants(shape, ranked[i].tiling, c, &ranked);
   std::sort(ranked.begin(), ranked.end(), IsBetter);
   return ranked;
+}
+
+std::vector<MatrixTiling> NeighboursOf(const MatrixShape& shape, const MatrixTiling& tiling, const Config& c) {
+  std::vector<MatrixTiling> all;
+  const auto add = [&](const auto& change) {
+    MatrixTiling t = tiling;
+    change(&t);
+    const auto within = [](int64_t size, int64_t most) { return size > 0 && size <= most; };
+    const bool possible = within(t.blocks, std::ssize(shape.reads)) && within(t.rows, shape.height) &&
+                          within(t.columns, shape.width) && t.chunk > 0 && t.ramp >= 0 && t.ramp <= kMostRamp &&
+                          t.drain >= 0 && (!t.packed || shape.CanPack());
+    if (possible && FitsOnChip(shape, t, c) && TileCount(shape, t) <= kMaxTiles) all.push_back(t);
+  };
+  for (const int by : {-1, 1}) {
+    add([&](MatrixTiling* t) { t->rows += by; });
+    add([&](MatrixTiling* t) { t->columns += by; });
+    add([&](MatrixTiling* t) { t->blocks += by; });
+    add([&](MatrixTiling* t) { t->chunk += by; });
+    add([&](MatrixTiling* t) { t->ramp += by; });
+    for (const int parts : {1, 4, 16}) {
+      add([&](MatrixTiling* t) { t->drain += by * CeilDivide(tiling.elements(), parts); });
+    }
+  }
+  add([](MatrixTiling* t) { t->blocks_outermost = !t->blocks_outermost; });
+  add([](MatrixTiling* t) { t->packed = !t->packed; });
+  add([](MatrixTiling* t) { t->uops_first = !t->uops_first; });
+  return all;
 }
 
 Certificate CertificateOf(const MatrixShape& shape, const Config& c, int64_t cycles) {

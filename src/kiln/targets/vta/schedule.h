@@ -26,10 +26,15 @@ struct RankedTiling {
   int64_t cycles = 0;  // estimated
   size_t number = 0;   // by which those alike are told apart
 };
-// The best tilings, and what can be made of their begins and ends (MatrixTiling::ramp, drain), with so many virtual
-// threads (1 to kMaxThreads; 0: whichever is better), best first; none: nothing
-// fits. How many micro-ops they need is not known here.
+// Elements of a tile, in powers of two.
+int SizeClassOf(const MatrixTiling& tiling);
+
+// The best tilings, some of each size of tiles, and what can be made of their begins and ends (MatrixTiling::ramp,
+// drain), with so many virtual threads (1 to kMaxThreads; 0: whichever is better), best first; none: nothing fits. How
+// many micro-ops they need is not known here.
 std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& config, int threads);
+// Tilings that differ from one in a single choice and fit on chip, with as many virtual threads.
+std::vector<MatrixTiling> NeighboursOf(const MatrixShape& shape, const MatrixTiling& tiling, const Config& config);
 Certificate CertificateOf(const MatrixShape& shape, const Config& config, int64_t cycles);
 
 }  // namespace kiln::vta

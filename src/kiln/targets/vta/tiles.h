@@ -30,6 +30,11 @@ struct MatrixTiling {
   // The last tiles become smaller, so that this many cycles of the ALU's work are left when the last sum is there; 0:
   // they do not.
   int64_t drain = 0;
+  // All micro-ops are loaded before the first tile is cleared; else what clears it is, and then the others.
+  bool uops_first = false;
+
+  int64_t elements() const { return blocks * rows * columns; }
+  bool operator==(const MatrixTiling&) const = default;
 };
 
 // What a matrix layer is to its schedule.
