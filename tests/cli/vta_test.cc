@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -28,15 +29,19 @@ Outcome Call(const std::vector<std::string>& arguments) {
   return {code, out.str(), err.str()};
 }
 
-// Adds one to four accumulators of 16 and stores their low bytes; the stream stands at the memory's begin.
-constexpr const char* kProgram = R"(# an example
+// Adds one to four accumulators and stores their low bytes; the stream stands at the memory's begin. Addresses are
+// counted in elements: of 4 bytes a lane for the accumulators, of 1 for what is stored.
+std::string ProgramOf(int lanes) {
+  return fmt::format(R"(# an example
 ---- LOAD uop sram=0 dram=1088 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0
----- LOAD acc sram=0 dram=72 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0
+---- LOAD acc sram=0 dram={} y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0
 ---N ALU add imm=1 uop[0,1) loop 1x4 dst(0,1) src(0,1)
 
-p-P- STORE out sram=0 dram=320 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0
+p-P- STORE out sram=0 dram={} y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0
 -n-- FINISH
-)";
+)",
+                     4608 / (4 * lanes), 5120 / lanes);
+}
 
 class VtaCommands : public testing::Test {
  protected:
@@ -45,19 +50,23 @@ class VtaCommands : public testing::Test {
     ASSERT_TRUE(WriteFile(folder_.path() / name, bytes).ok());
   }
   // A vector of that program; `wrong`: a byte of the memory after it is not what it should be.
-  void WriteVector(bool wrong) const {
-    Write("program.txt", kProgram);
-    ASSERT_EQ(Call({"vta", "assemble", Path("program.txt"), "-o", Path("program.bin")}).code, kExitOk);
+  void WriteVector(bool wrong, const std::string& config = "{}", int lanes = 16) const {
+    Write("program.txt", ProgramOf(lanes));
+    Write("sizes.json", config);
+    ASSERT_EQ(
+        Call({"vta", "assemble", Path("program.txt"), "-o", Path("program.bin"), "--on", Path("sizes.json")}).code,
+        kExitOk);
     std::string image = *ReadFile(Path("program.bin"));
     image.resize(4096);
-    for (size_t i = 0; i < 64; ++i) image[512 + 4 * i] = static_cast<char>(i);
+    const auto numbers = static_cast<size_t>(4 * lanes);
+    for (size_t i = 0; i < numbers; ++i) image[512 + 4 * i] = static_cast<char>(i);
     Write("in.bin", image);
-    for (size_t i = 0; i < 64; ++i) image[1024 + i] = static_cast<char>(i + 1);
+    for (size_t i = 0; i < numbers; ++i) image[1024 + i] = static_cast<char>(i + 1);
     if (wrong) image[1030] = 0;
     Write("out.bin", image);
     Write("add.json", nlohmann::json{{"format", "vta-vector-1"},
                                      {"name", "add"},
-                                     {"config", nlohmann::json::object()},
+                                     {"config", nlohmann::json::parse(config)},
                                      {"dram_base", 4096},
                                      {"dram_size", 4096},
                                      {"dram_in", "in.bin"},
@@ -177,6 +186,92 @@ TEST_F(VtaCommands, WhatIsNoFilesFaultIsToldOnce) {
   EXPECT_EQ(board.err, "kiln: there is no device 'board'; functional, cycle, rtl or remote:HOST:PORT\n");
 }
 
+// Calls that add 5 to four accumulators and store them, with the stream that the original's runtime makes of them.
+class VtaRuntimeCalls : public VtaCommands {
+ protected:
+  // The vector, with such a sum expected.
+  void WriteCalls(int sum) const {
+    Write("stream.txt", R"(---- LOAD uop sram=0 dram=0x400 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0
+---N ALU add imm=5 uop[0,1) loop 1x4 dst(0,1) src(0,1)
+p-P- STORE out sram=0 dram=0x400100 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0
+---N NOP stage=load
+pn-- NOP stage=compute
+---- FINISH
+)");
+    ASSERT_EQ(Call({"vta", "assemble", Path("stream.txt"), "-o", Path("stream.bin")}).code, kExitOk);
+    const std::string bytes = *ReadFile(Path("stream.bin"));
+    std::vector<std::string> words;
+    for (size_t at = 0; at < bytes.size(); ++at) {
+      if (at % 16 == 0) words.emplace_back();
+      words.back() += fmt::format("{:02x}", static_cast<uint8_t>(bytes[at]));
+    }
+    std::string stored;
+    for (int i = 0; i < 64; ++i) stored += fmt::format("{:02x}", sum);
+    using Json = nlohmann::json;
+    const auto call = [](const char* name, const Json& arguments) { return Json::array({name, arguments}); };
+    const Json kernel = {
+        {"handle", "add"},
+        {"body", Json::array({call("VTAUopLoopBegin", {4, 1, 1, 0}), call("VTAUopPush", {1, 0, 0, 0, 0, 2, 1, 5}),
+                              call("VTAUopLoopEnd", Json::array())})}};
+    const Json edge = {{"from", 2}, {"to", 3}};
+    const Json store = {{"dst", "C"},  {"dst_elem_offset", 0}, {"src_sram_index", 0}, {"src_memory_type", 4},
+                        {"x_size", 4}, {"y_size", 1},          {"x_stride", 4}};
+    const Json calls = Json::array({call("VTABufferAlloc", {{"id", "C"}, {"size", 64}}), call("VTAPushALUOp", kernel),
+                                    call("VTADepPush", edge), call("VTADepPop", edge), call("VTAStoreBuffer2D", store),
+                                    call("VTASynchronize", Json::object())});
+    const Json load = {{"dram_addr", 0x1000}, {"sram", 0}, {"words", Json::array({0})}};
+    const Json launch = {{"insn_addr", 0x2001000}, {"insns", words}, {"uop_loads", Json::array({load})}};
+    const Json vector = {{"format", "vta-rtapi-1"},           {"name", "calls"},
+                         {"config", Json::object()},          {"calls", calls},
+                         {"launches", Json::array({launch})}, {"final", {{"C", stored}}}};
+    Write("calls.json", vector.dump());
+  }
+};
+
+TEST_F(VtaRuntimeCalls, ReplayPassesAndFails) {
+  WriteCalls(5);
+  for (const char* device : {"functional", "cycle"}) {
+    const Outcome pass = Call({"vta", "replay", Path("calls.json"), "--device", device});
+    EXPECT_EQ(pass.code, kExitOk) << pass.out << pass.err;
+    EXPECT_THAT(pass.out, HasSubstr("1 of 1 pass"));
+  }
+  WriteCalls(6);
+  const Outcome fail = Call({"vta", "replay", Path("calls.json")});
+  EXPECT_EQ(fail.code, kExitError);
+  EXPECT_THAT(fail.out, HasSubstr("FAIL: byte 0 of buffer C is 0x05; 0x06"));
+}
+
+// The server is a program of its own: it does not come to its end.
+TEST_F(VtaRuntimeCalls, ServesThoseWhoHaveTheToken) {
+  WriteCalls(5);
+  Write("token", "0123456789abcdef\n");
+  Write("other", "0123456789abcdee\n");
+  for (const char* file : {"token", "other"}) {
+    std::filesystem::permissions(Path(file), std::filesystem::perms::owner_read);
+  }
+  const auto kiln = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin/kiln";
+  auto server = ChildProcess::Start({kiln.string(), "vta", "serve", "--on", "vta-default", "--device", "cycle",
+                                     "--port", "0", "--token-file", Path("token")},
+                                    Path("log"));
+  ASSERT_TRUE(server.ok()) << server.status();
+  std::string line;
+  for (uint8_t byte = 0; byte != '\n'; line += static_cast<char>(byte)) {
+    ASSERT_TRUE(server->Receive({&byte, 1}).ok()) << *ReadFile(Path("log"));
+  }
+  constexpr std::string_view kListening = "listening at ";
+  ASSERT_TRUE(line.starts_with(kListening)) << line;
+  const std::string device = "remote:" + line.substr(kListening.size(), line.size() - kListening.size() - 1);
+  const auto replay = [&](const char* token) {
+    EXPECT_EQ(setenv("KILN_VTA_TOKEN_FILE", Path(token).c_str(), 1), 0);
+    return Call({"vta", "replay", Path("calls.json"), "--device", device});
+  };
+  const Outcome pass = replay("token");
+  EXPECT_EQ(pass.code, kExitOk) << pass.out << pass.err;
+  EXPECT_THAT(pass.out, HasSubstr("1 of 1 pass"));
+  EXPECT_EQ(replay("other").code, kExitError);
+  ASSERT_EQ(unsetenv("KILN_VTA_TOKEN_FILE"), 0);
+}
+
 // A machine's name, its YAML file and the original's configuration are taken alike.
 TEST_F(VtaCommands, MachinesByNameAndFile) {
   WriteVector(false);
@@ -276,6 +371,23 @@ TEST_F(VtaNetworks, VerifyBehindEveryMemory) {
   const int dram = cycles({"--dram", "2"});
   EXPECT_GT(dram, least);
   EXPECT_GT(cycles({"--dram", "2", "--row-miss", "300"}), dram);
+
+  // The simulation that verify has built runs vectors, too.
+  WriteVector(false, *ReadFile(Path("vta_config.json")), 4);
+  const auto exec = [&](const std::string& level) {
+    std::vector<std::string> command = {"vta", "exec", Path("add.json"), "--level", level, "--json", "-"};
+    if (level == "rtl") command.insert(command.end(), {"--designs", Path("designs")});
+    const Outcome run = Call(command);
+    EXPECT_EQ(run.code, kExitOk) << run.out << run.err;
+    return nlohmann::json::parse(run.out)["vectors"][0];
+  };
+  const auto hardware = exec("rtl");
+  EXPECT_TRUE(hardware["pass"]);
+  EXPECT_EQ(hardware["cycles"], exec("cycle")["cycles"]);
+  WriteVector(true, *ReadFile(Path("vta_config.json")), 4);
+  const Outcome wrong = Call({"vta", "exec", Path("add.json"), "--level", "rtl", "--designs", Path("designs")});
+  EXPECT_EQ(wrong.code, kExitError);
+  EXPECT_THAT(wrong.out, HasSubstr("FAIL: byte 0x1406 of the memory is"));
 }
 
 // The mode counts as well as what is in it.

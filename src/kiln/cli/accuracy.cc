@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "kiln/cli/resources.h"
 #include "kiln/quantise/energy.h"
 #include "kiln/quantise/post_training.h"
+#include "kiln/support/resources.h"
 #include "kiln/targets/registry.h"
 
 namespace kiln {
@@ -103,7 +103,7 @@ StatusOr<AccuracyTable::Row> Measure(const Bench& bench, const NamedRecipe& name
 
 StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options, const FlowProgress& progress) {
   KILN_ASSIGN_OR_RETURN(const std::vector<NamedRecipe> recipes, FindRecipes(options.formats));
-  KILN_ASSIGN_OR_RETURN(const auto design_point, cli::FindResource("accelerators", options.flow.accelerator.string()));
+  KILN_ASSIGN_OR_RETURN(const auto design_point, FindResource("accelerators", options.flow.accelerator.string()));
   KILN_ASSIGN_OR_RETURN(const std::unique_ptr<Accelerator> accelerator, LoadAccelerator(design_point));
   AccuracyTable table;
   KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetworkToRun(options.flow.model, &table.notes));

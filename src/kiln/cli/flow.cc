@@ -6,7 +6,6 @@
 #include <set>
 
 #include "kiln/cli/network_summary.h"
-#include "kiln/cli/resources.h"
 #include "kiln/frontend/model.h"
 #include "kiln/numerics/format.h"
 #include "kiln/passes/absent_weights.h"
@@ -15,6 +14,7 @@
 #include "kiln/quantise/quantise.h"
 #include "kiln/quantise/recipe_names.h"
 #include "kiln/support/random.h"
+#include "kiln/support/resources.h"
 #include "kiln/targets/registry.h"
 
 namespace kiln {
@@ -145,7 +145,7 @@ StatusOr<Graph> LayOut(const Graph& network) {
 }
 
 StatusOr<Recipe> FindRecipe(const std::string& name) {
-  if (const auto path = cli::FindResource("recipes", name); path.ok()) {
+  if (const auto path = FindResource("recipes", name); path.ok()) {
     auto recipe = LoadRecipe(*path);
     if (!recipe.ok() && FindFormat(name).ok()) {
       return ErrorAt(name, "", "is a number format, not a recipe",
@@ -262,7 +262,7 @@ StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& o
 
 StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProgress& progress) {
   // What costs no time to check comes before what does.
-  KILN_ASSIGN_OR_RETURN(const auto design_point, cli::FindResource("accelerators", options.accelerator.string()));
+  KILN_ASSIGN_OR_RETURN(const auto design_point, FindResource("accelerators", options.accelerator.string()));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Accelerator> accelerator, LoadAccelerator(design_point));
   KILN_ASSIGN_OR_RETURN(const Recipe recipe, FindRecipe(options.recipe));
   RunReport report;

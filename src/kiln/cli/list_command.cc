@@ -6,7 +6,6 @@
 #include <map>
 
 #include "kiln/cli/command.h"
-#include "kiln/cli/resources.h"
 #include "kiln/frontend/data_set.h"
 #include "kiln/ir/op.h"
 #include "kiln/numerics/codec.h"
@@ -14,6 +13,7 @@
 #include "kiln/numerics/nonlinear.h"
 #include "kiln/passes/pass.h"
 #include "kiln/report/text.h"
+#include "kiln/support/resources.h"
 #include "kiln/targets/registry.h"
 
 namespace kiln::cli {

@@ -105,7 +105,7 @@ class TextCommand {
   Status Run(Context& context) const {
     const std::filesystem::path inputs[] = {file_};
     KILN_RETURN_IF_ERROR(CheckOutputs({output_}, inputs));
-    KILN_ASSIGN_OR_RETURN(const vta::Config config, FindVtaConfig(config_));
+    KILN_ASSIGN_OR_RETURN(const vta::Config config, vta::FindConfig(config_));
     const vta::Encoding encoding(config);
     KILN_ASSIGN_OR_RETURN(const std::string content, ReadFile(file_, uint64_t{1} << 30));
     if (assembles_) {

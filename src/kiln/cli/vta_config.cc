@@ -1,9 +1,6 @@
 #include "kiln/cli/vta_config.h"
 
 #include <CLI/App.hpp>
-#include <filesystem>
-
-#include "kiln/cli/resources.h"
 
 namespace kiln::cli {
 
@@ -13,12 +10,6 @@ void DeclareVtaConfig(CLI::App& app, std::string* name, const std::string& remar
                  "default: the original's default" +
                      remark)
       ->type_name("ACCELERATOR");
-}
-
-StatusOr<vta::Config> FindVtaConfig(const std::string& name) {
-  if (name.empty()) return vta::LoadConfig("");
-  KILN_ASSIGN_OR_RETURN(const std::filesystem::path file, FindResource("accelerators", name));
-  return vta::LoadConfig(file.string());
 }
 
 }  // namespace kiln::cli

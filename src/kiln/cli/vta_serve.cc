@@ -49,7 +49,7 @@ void ServeCommand::Declare(CLI::App& app) {
 
 Status ServeCommand::Run(Context& context) const {
   vta::ServerSettings settings;
-  KILN_ASSIGN_OR_RETURN(settings.service.config, FindVtaConfig(config_));
+  KILN_ASSIGN_OR_RETURN(settings.service.config, vta::FindConfig(config_));
   KILN_ASSIGN_OR_RETURN(settings.service.token,
                         token_file_.empty() ? vta::TokenOfEnvironment() : vta::TokenOfFile(token_file_));
   settings.service.device = device_;

@@ -214,7 +214,7 @@ Status ExecCommand::Run(Context& context) const {
   KILN_RETURN_IF_ERROR(CheckOutputFolder(designs_));
   std::optional<vta::Config> machine;
   if (!machine_.empty()) {
-    KILN_ASSIGN_OR_RETURN(machine, FindVtaConfig(machine_));
+    KILN_ASSIGN_OR_RETURN(machine, vta::FindConfig(machine_));
   }
   vta::RtlDesigns designs(designs_);
   const auto run = [&](const vta::Json& json, const fs::path& file) -> StatusOr<Outcome> {

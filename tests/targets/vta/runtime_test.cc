@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "fmt/format.h"
 #include "kiln/support/random.h"
@@ -20,10 +21,22 @@ using testing::HasSubstr;
 
 const Config kConfig = *ParseOriginalConfig("{}", "default");
 
+// One whose simulation is built in a few seconds.
+Config SmallConfig() {
+  Config c;
+  c.block_in = c.block_out = 2;
+  c.uop_buffer_bytes = 128;
+  c.input_buffer_bytes = 1024;
+  c.weight_buffer_bytes = 64;
+  c.accumulator_buffer_bytes = 1024;
+  return c;
+}
+
 // The runtime on a device by name; "remote": a functional one behind a socket.
 class VtaRuntime : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
+    if (GetParam() == std::string("rtl")) config_ = SmallConfig();
     auto device = MakeDeviceToTest();
     ASSERT_TRUE(device.ok()) << device.status();
     auto runtime = Runtime::Create(*std::move(device));
@@ -33,14 +46,14 @@ class VtaRuntime : public testing::TestWithParam<const char*> {
   }
 
   StatusOr<std::unique_ptr<Device>> MakeDeviceToTest() {
-    if (GetParam() != std::string("remote")) return MakeDevice(GetParam(), kConfig);
-    server_ = StartLocalServer({.config = kConfig});
-    return MakeRemoteDevice(server_->local(), kTestToken, kConfig);
+    if (GetParam() != std::string("remote")) return MakeDevice(GetParam(), config_);
+    server_ = StartLocalServer({.config = config_});
+    return MakeRemoteDevice(server_->local(), kTestToken, config_);
   }
 
   // The text of launch `number`.
   std::vector<std::string> TextOf(size_t number) const {
-    const Encoding encoding(kConfig);
+    const Encoding encoding(config_);
     std::vector<std::string> lines;
     const std::vector<uint8_t>& bytes = launches_.at(number).instructions;
     for (size_t at = 0; at < bytes.size(); at += kInstructionBytes) {
@@ -70,7 +83,7 @@ class VtaRuntime : public testing::TestWithParam<const char*> {
   }
   // Accumulators [0, elements), as output codes.
   std::vector<int> StoreAndRun(uint32_t elements) {
-    auto buffer = runtime_->AllocateBuffer(uint64_t{elements} * 16);
+    auto buffer = runtime_->AllocateBuffer(elements * element_bytes());
     EXPECT_TRUE(runtime_->DependencyPush(2, 3).ok());
     EXPECT_TRUE(runtime_->DependencyPop(2, 3).ok());
     EXPECT_TRUE(
@@ -78,14 +91,20 @@ class VtaRuntime : public testing::TestWithParam<const char*> {
             .ok());
     const Status status = runtime_->Synchronise(0);
     EXPECT_TRUE(status.ok()) << status;
-    std::vector<uint8_t> bytes(size_t{elements} * 16);
+    std::vector<uint8_t> bytes(elements * element_bytes());
     EXPECT_TRUE(runtime_->CopyOut(**buffer, 0, bytes).ok());
     std::vector<int> codes;
-    for (uint32_t i = 0; i < elements; ++i) codes.push_back(static_cast<int8_t>(bytes[16 * i]));
+    for (uint32_t i = 0; i < elements; ++i) codes.push_back(static_cast<int8_t>(bytes[i * element_bytes()]));
     EXPECT_TRUE(runtime_->FreeBuffer(*buffer).ok());
     return codes;
   }
 
+  // Of inputs, which have as many as outputs.
+  uint64_t element_bytes() const { return static_cast<uint64_t>(config_.output_element_bytes()); }
+  void TellAndForget();
+  void KeepToLiveBuffers();
+
+  Config config_ = kConfig;
   std::unique_ptr<RemoteServer> server_;
   std::unique_ptr<Runtime> runtime_;
   std::vector<Runtime::Launch> launches_;
@@ -204,8 +223,19 @@ TEST_P(VtaRuntime, RecordingChecks) {
   EXPECT_THAT(MessageOf(AddOnes(slot, 9000)), HasSubstr("a kernel of 9000 micro-ops; the buffer holds 8192"));
 }
 
-// Whatever went wrong, the next program runs.
-TEST_P(VtaRuntime, MisuseIsToldAndForgotten) {
+// Whatever goes wrong, on every device, the next program runs.
+class VtaRuntimeMisuse : public VtaRuntime {};
+
+INSTANTIATE_TEST_SUITE_P(Devices, VtaRuntimeMisuse, testing::Values("functional", "cycle", "remote", "rtl"),
+                         [](const auto& suite) { return std::string(suite.param); });
+
+// One test, so that hardware is built once.
+TEST_P(VtaRuntimeMisuse, IsToldAndForgotten) {
+  ASSERT_NO_FATAL_FAILURE(TellAndForget());
+  ASSERT_NO_FATAL_FAILURE(KeepToLiveBuffers());
+}
+
+void VtaRuntime::TellAndForget() {
   auto buffer = runtime_->AllocateBuffer(64);
   ASSERT_TRUE(buffer.ok());
   std::vector<uint8_t> bytes(65);
@@ -221,11 +251,13 @@ TEST_P(VtaRuntime, MisuseIsToldAndForgotten) {
 
   // A device error: a store beyond the buffer on chip; then a pop that nobody answers.
   buffer = runtime_->AllocateBuffer(4096);
+  const auto last = static_cast<uint32_t>(config_.accumulators() - 1);
   ASSERT_TRUE(
       runtime_
-          ->Store({.memory = Memory::kOutput, .sram_index = 2047, .x_size = 2, .y_size = 1, .x_stride = 2}, **buffer)
+          ->Store({.memory = Memory::kOutput, .sram_index = last, .x_size = 2, .y_size = 1, .x_stride = 2}, **buffer)
           .ok());
-  EXPECT_THAT(MessageOf(runtime_->Synchronise(0)), HasSubstr("sram_range: instruction 0, '--P- STORE out sram=2047"));
+  EXPECT_THAT(MessageOf(runtime_->Synchronise(0)),
+              HasSubstr(fmt::format("sram_range: instruction 0, '--P- STORE out sram={}", last)));
   ASSERT_TRUE(runtime_->DependencyPop(2, 1).ok());
   EXPECT_THAT(MessageOf(runtime_->Synchronise(0)), HasSubstr("deadlock: instruction 1, '-n-- NOP stage=load'"));
   EXPECT_THAT(MessageOf(runtime_->Load(**buffer, {.memory = Memory::kInput, .x_size = 1 << 16, .y_size = 1})),
@@ -234,14 +266,17 @@ TEST_P(VtaRuntime, MisuseIsToldAndForgotten) {
   KernelSlot slot;
   ASSERT_TRUE(AddImmediate(slot, 0, 2, 9).ok());
   EXPECT_EQ(StoreAndRun(2), (std::vector<int>{9, 9}));
+  EXPECT_TRUE(runtime_->FreeBuffer(*buffer).ok());
 }
 
 // What a program would read or write outside of the buffers keeps all of it from running.
-TEST_P(VtaRuntime, TransfersKeepToLiveBuffers) {
-  const std::vector<uint8_t> ones(100 * 16, 1);
-  Buffer* const in = *runtime_->AllocateBuffer(100 * 16);  // elements of inputs; 156 short of its page's end
+void VtaRuntime::KeepToLiveBuffers() {
+  const std::vector<int> before = StoreAndRun(2);
+  launches_.clear();
+  const std::vector<uint8_t> ones(100 * element_bytes(), 1);
+  Buffer* const in = *runtime_->AllocateBuffer(ones.size());  // short of its page's end
   ASSERT_TRUE(runtime_->CopyIn(ones, *in, 0).ok());
-  Buffer* const out = *runtime_->AllocateBuffer(64 * 16);
+  Buffer* const out = *runtime_->AllocateBuffer(64 * element_bytes());
   const auto store = [&](uint32_t elements) {
     return runtime_->Store({.memory = Memory::kOutput, .x_size = elements, .y_size = 1, .x_stride = elements}, *out);
   };
@@ -256,7 +291,8 @@ TEST_P(VtaRuntime, TransfersKeepToLiveBuffers) {
       runtime_->Load(*in, {.memory = Memory::kInput, .element_offset = 4, .x_size = 33, .y_size = 3, .x_stride = 32})
           .ok());
   EXPECT_THAT(message(), AllOf(HasSubstr("LOAD inp sram=0"), HasSubstr("row 2, bytes "),
-                               HasSubstr("is not inside a buffer; the one before has 1600 bytes from " + address)));
+                               HasSubstr(fmt::format("is not inside a buffer; the one before has {} bytes from {}",
+                                                     ones.size(), address))));
   EXPECT_TRUE(launches_.empty());
   // Padding is on chip: the same with a row less in memory. The accumulators have nothing of the program before.
   ASSERT_TRUE(runtime_
@@ -270,7 +306,7 @@ TEST_P(VtaRuntime, TransfersKeepToLiveBuffers) {
                                .x_pad_after = 2,
                                .y_pad_after = 5})
                   .ok());
-  EXPECT_EQ(StoreAndRun(2), (std::vector<int>{0, 0}));
+  EXPECT_EQ(StoreAndRun(2), before);
 
   // A gap that the last row's stride would leave is not touched.
   ASSERT_TRUE(runtime_->Load(*in, {.memory = Memory::kInput, .x_size = 20, .y_size = 2, .x_stride = 80}).ok());
@@ -279,15 +315,15 @@ TEST_P(VtaRuntime, TransfersKeepToLiveBuffers) {
   ASSERT_TRUE(store(65).ok());
   EXPECT_THAT(message(), AllOf(HasSubstr("instruction 0, '--P- STORE out sram=0"), HasSubstr("row 0, bytes ")));
   for (const uint64_t back : {in->address() - 4096, uint64_t{0x2000}}) {
-    // Element addresses are counted modulo 2^28, so that an offset leads back.
-    const uint64_t offset = (uint64_t{1} << 28) + back / 16 - out->address() / 16;
+    // Bytes of addresses are counted modulo 2^32, so that an offset leads back.
+    const uint64_t offset = ((uint64_t{1} << 32) + back - out->address()) / element_bytes();
     ASSERT_TRUE(
         runtime_
             ->Store({.memory = Memory::kOutput, .element_offset = offset, .x_size = 1, .y_size = 1, .x_stride = 1},
                     *out)
             .ok());
-    EXPECT_THAT(message(),
-                HasSubstr(fmt::format("row 0, bytes {:#x} to {:#x}, is not inside a buffer", back, back + 15)));
+    EXPECT_THAT(message(), HasSubstr(fmt::format("row 0, bytes {:#x} to {:#x}, is not inside a buffer", back,
+                                                 back + element_bytes() - 1)));
   }
   // Freed before it is used.
   ASSERT_TRUE(runtime_->Load(*in, {.memory = Memory::kInput, .x_size = 1, .y_size = 1, .x_stride = 1}).ok());
@@ -295,7 +331,7 @@ TEST_P(VtaRuntime, TransfersKeepToLiveBuffers) {
   EXPECT_THAT(message(), HasSubstr("instruction 0, '---- LOAD inp sram=0"));
   // And the next program runs.
   ASSERT_TRUE(AddImmediate(slot, 0, 64, 1).ok());
-  EXPECT_EQ(StoreAndRun(2), (std::vector<int>{1, 1}));
+  EXPECT_EQ(StoreAndRun(2), (std::vector<int>{before[0] + 1, before[1] + 1}));
 }
 
 // Against every byte that a transfer touches, one by one.
@@ -364,6 +400,60 @@ TEST_P(VtaRuntime, SerialProgramsGiveTheSame) {
   EXPECT_THAT(text.back(), "---- FINISH");
   EXPECT_THAT(text[text.size() - 2], "p--- NOP stage=compute");
   EXPECT_THAT(text[text.size() - 3], "-n-N NOP stage=load");
+}
+
+// A program that is longer than its room is run as far as it goes and begun anew.
+TEST(VtaRuntimeRoom, FullStreamsAreRunAndBegunAnew) {
+  constexpr size_t kRoomBytes = size_t{32} << 20;
+  auto runtime = Runtime::Create(MakeFunctionalDevice(kConfig));
+  ASSERT_TRUE(runtime.ok()) << runtime.status();
+  std::vector<std::array<size_t, 2>> launches;  // bytes of instructions and of micro-ops
+  (*runtime)->set_observer([&](const Runtime::Launch& launch) {
+    launches.push_back({launch.instructions.size(), launch.uops.size() * Config::kUopBytes});
+  });
+  // acc[0] += `value`, by the first of so many micro-ops.
+  const auto add = [&](KernelSlot& slot, int32_t value, uint32_t uops) {
+    return (*runtime)->PushKernel(Kernel::Mode::kAlu, slot, {}, [&]() -> Status {
+      for (uint32_t i = 0; i < uops; ++i) {
+        KILN_RETURN_IF_ERROR((*runtime)->AddUop({.mode = Kernel::Mode::kAlu,
+                                                 .uop = {i % 3 + (i >= 3 ? 3 : 0), 0, 0},
+                                                 .alu = 2,
+                                                 .use_immediate = true,
+                                                 .immediate = value}));
+      }
+      return OkStatus();
+    });
+  };
+  Buffer* const out = *(*runtime)->AllocateBuffer(16);
+  const auto sum = [&] {
+    EXPECT_TRUE((*runtime)->DependencyPush(2, 3).ok() && (*runtime)->DependencyPop(2, 3).ok());
+    EXPECT_TRUE((*runtime)->Store({.memory = Memory::kOutput, .x_size = 1, .y_size = 1, .x_stride = 1}, *out).ok());
+    const Status status = (*runtime)->Synchronise(0);
+    EXPECT_TRUE(status.ok()) << status;
+    std::array<uint8_t, 16> code{};
+    EXPECT_TRUE((*runtime)->CopyOut(*out, 0, code).ok());
+    return static_cast<int>(code[0]);
+  };
+
+  // Of instructions: every one counts once, on whichever side it stands.
+  KernelSlot one;
+  const size_t count = kRoomBytes / kInstructionBytes + 5;
+  for (size_t i = 0; i < count; ++i) ASSERT_TRUE(add(one, 1, 1).ok());
+  ASSERT_EQ(launches.size(), 1u);
+  EXPECT_LE(launches[0][0], kRoomBytes);
+  EXPECT_GT(launches[0][0], kRoomBytes - 16 * kInstructionBytes);
+  EXPECT_EQ(sum(), static_cast<int>(count % 256));
+  EXPECT_EQ(launches.size(), 2u);
+
+  // Of micro-ops: kernels that push each other out.
+  KernelSlot large[2];
+  constexpr uint32_t kUops = 8000;
+  const size_t loads = kRoomBytes / (kUops * Config::kUopBytes) + 2;
+  for (size_t i = 0; i < loads; ++i) ASSERT_TRUE(add(large[i % 2], 3, kUops).ok());
+  ASSERT_EQ(launches.size(), 3u);
+  EXPECT_LE(launches[2][1], kRoomBytes);
+  EXPECT_GT(launches[2][1], kRoomBytes - kUops * Config::kUopBytes);
+  EXPECT_EQ(sum(), static_cast<int>((count + 3 * loads) % 256));
 }
 
 TEST(VtaDeviceLimits, EndRunsAndMemory) {

@@ -118,6 +118,29 @@ TEST_F(VtaCInterface, AddsVectorsElsewhere) {
   ASSERT_EQ(unsetenv("KILN_VTA_DEVICE"), 0);
 }
 
+// Design points by name, as commands take them; "" is the original's default.
+TEST_F(VtaCInterface, FindsDesignPointsByName) {
+  // Bytes that a load of one accumulator element wants.
+  const auto needs = [](size_t bytes) {
+    void* buffer = VTABufferAlloc(bytes);
+    VTALoadBuffer2D(VTATLSCommandHandle(), buffer, 0, 1, 1, 1, 0, 0, 0, 0, 0, 3);
+    VTASynchronize(VTATLSCommandHandle(), 0);
+    VTABufferFree(buffer);
+    return std::string(VTAGetLastError());
+  };
+  ASSERT_EQ(VTASelectDevice("functional", "vta-zcu104"), 0) << VTAGetLastError();
+  EXPECT_EQ(needs(32 * 4), "");
+  EXPECT_THAT(needs(32 * 4 - 1), HasSubstr("is not inside a buffer"));
+  ASSERT_EQ(VTASelectDevice("functional", ""), 0) << VTAGetLastError();
+  EXPECT_EQ(needs(16 * 4), "");
+  ASSERT_EQ(setenv("KILN_VTA_CONFIG", "vta-zcu104", 1), 0);
+  ASSERT_EQ(VTASelectDevice("functional", nullptr), 0) << VTAGetLastError();
+  EXPECT_THAT(needs(16 * 4), HasSubstr("is not inside a buffer"));
+  ASSERT_EQ(unsetenv("KILN_VTA_CONFIG"), 0);
+  EXPECT_EQ(VTASelectDevice("functional", "vta-zcu1o4"), -1);
+  EXPECT_THAT(std::string(VTAGetLastError()), HasSubstr("vta-zcu104"));
+}
+
 int ShutdownBody(void* /*signature*/) {
   VTARuntimeShutdown();
   EXPECT_EQ(VTASelectDevice("functional", nullptr), -1);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <filesystem>
 #include <initializer_list>
 #include <iterator>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "kiln/hardware/axi_port.h"
 #include "kiln/support/file.h"
 #include "kiln/support/integer.h"
+#include "kiln/support/resources.h"
 #include "kiln/support/yaml.h"
 #include "kiln/targets/vta/isa.h"
 #include "kiln/targets/vta/json_reader.h"
@@ -235,6 +237,12 @@ StatusOr<Config> LoadConfig(const std::string& file) {
   if (file.empty()) return ParseOriginalConfig("{}", "");
   KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, uint64_t{1} << 28));
   return ParseConfigOfFile(text, file);
+}
+
+StatusOr<Config> FindConfig(const std::string& name) {
+  if (name.empty()) return LoadConfig("");
+  KILN_ASSIGN_OR_RETURN(const std::filesystem::path file, FindResource("accelerators", name));
+  return LoadConfig(file.string());
 }
 
 std::string PrintConfig(const Config& c) {

@@ -75,6 +75,8 @@ StatusOr<Config> ParseOriginalConfig(std::string_view json, std::string_view sou
 StatusOr<Config> ParseConfigOfFile(std::string_view text, std::string_view source);
 // From a file. An empty name: the original's default.
 StatusOr<Config> LoadConfig(const std::string& file);
+// The same by the name of a design point, too, as --on of every command has it (FindResource).
+StatusOr<Config> FindConfig(const std::string& name);
 // YAML that reads back to the same design point.
 std::string PrintConfig(const Config& config);
 

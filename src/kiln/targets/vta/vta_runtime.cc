@@ -24,7 +24,7 @@ std::string ConfigOfEnvironment() { return EnvironmentOr("KILN_VTA_CONFIG", "");
 // The process's one command object, with what its handles point to.
 struct Process {
   std::string device = DeviceOfEnvironment();
-  std::string config_file = ConfigOfEnvironment();
+  std::string config = ConfigOfEnvironment();
   std::unique_ptr<Runtime> runtime;
   // By what callers' handles hold: addresses of marks that stay for good, so that a handle from before a shutdown is
   // none.
@@ -58,7 +58,7 @@ Runtime* TheRuntime() {
   Process& process = TheProcess();
   if (process.runtime != nullptr) return process.runtime.get();
   const auto make = [&]() -> StatusOr<std::unique_ptr<Runtime>> {
-    KILN_ASSIGN_OR_RETURN(const Config config, LoadConfig(process.config_file));
+    KILN_ASSIGN_OR_RETURN(const Config config, FindConfig(process.config));
     KILN_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, MakeDevice(process.device, config));
     return Runtime::Create(std::move(device));
   };
@@ -149,7 +149,7 @@ using namespace kiln::vta;  // NOLINT: what follows has C names
 using kiln::OkStatus;
 using kiln::Status;
 
-int VTASelectDevice(const char* device, const char* config_file) {
+int VTASelectDevice(const char* device, const char* config) {
   Process& process = TheProcess();
   if (process.recording) {
     process.Note(absl::FailedPreconditionError("a device is selected inside a kernel's body"));
@@ -157,7 +157,7 @@ int VTASelectDevice(const char* device, const char* config_file) {
   }
   process.Shutdown();
   process.device = device == nullptr ? DeviceOfEnvironment() : device;
-  process.config_file = config_file == nullptr ? ConfigOfEnvironment() : config_file;
+  process.config = config == nullptr ? ConfigOfEnvironment() : config;
   return TheRuntime() == nullptr ? -1 : 0;
 }
 

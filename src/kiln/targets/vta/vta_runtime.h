@@ -24,11 +24,11 @@ typedef void* VTACommandHandle;
 #define VTA_DEBUG_SKIP_WRITE_BARRIER (1 << 4)
 #define VTA_DEBUG_FORCE_SERIAL (1 << 5)
 
-/* Not of the original. The design point (a YAML file, or the original's JSON; NULL: the original's default) and the
- * device ("functional", "cycle", "remote:HOST:PORT") of the next command handle. Ends the one there is. 0, or -1. A
- * program that never calls it, or with NULL, gets those that the environment names: KILN_VTA_DEVICE, KILN_VTA_CONFIG.
- */
-int VTASelectDevice(const char* device, const char* config_file);
+/* Not of the original. The design point (a name of `kiln list accelerators`, a YAML file, or the original's JSON; "":
+ * the original's default) and the device ("functional", "cycle", "rtl", "remote:HOST:PORT") of the next command handle.
+ * Ends the one there is. 0, or -1. A program that never calls it, or with NULL, gets those that the environment names:
+ * KILN_VTA_CONFIG (nothing: the original's default), KILN_VTA_DEVICE (nothing: "functional"). */
+int VTASelectDevice(const char* device, const char* config);
 /* The message of the last call that went wrong since the last call of this function; "" where none did. Stands until
  * the next call. */
 const char* VTAGetLastError(void);

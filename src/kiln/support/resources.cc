@@ -1,4 +1,4 @@
-#include "kiln/cli/resources.h"
+#include "kiln/support/resources.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -6,7 +6,7 @@
 
 #include "kiln/support/installation.h"
 
-namespace kiln::cli {
+namespace kiln {
 
 namespace fs = std::filesystem;
 
@@ -53,4 +53,4 @@ StatusOr<fs::path> FindResource(std::string_view kind, const std::string& name) 
                     names.empty() ? "give the path of a YAML file" : "there are: " + names);
 }
 
-}  // namespace kiln::cli
+}  // namespace kiln

@@ -1,6 +1,6 @@
 // Design points and recipes that come with Kiln or that the user keeps in folders of his own.
-#ifndef KILN_CLI_RESOURCES_H_
-#define KILN_CLI_RESOURCES_H_
+#ifndef KILN_SUPPORT_RESOURCES_H_
+#define KILN_SUPPORT_RESOURCES_H_
 
 #include <filesystem>
 #include <string>
@@ -9,7 +9,7 @@
 
 #include "kiln/support/status.h"
 
-namespace kiln::cli {
+namespace kiln {
 
 // Where folders such as `accelerators` are looked for, in order: the entries of $KILN_PATH (separated by ':'), the
 // current folder, then what comes with Kiln (support/installation.h).
@@ -21,6 +21,6 @@ std::vector<std::filesystem::path> ListResources(std::string_view kind);
 // `name` itself where it is a file, else <resource folder>/<kind>/<name>[.yaml]. Error: names what there is.
 StatusOr<std::filesystem::path> FindResource(std::string_view kind, const std::string& name);
 
-}  // namespace kiln::cli
+}  // namespace kiln
 
-#endif  // KILN_CLI_RESOURCES_H_
+#endif  // KILN_SUPPORT_RESOURCES_H_
