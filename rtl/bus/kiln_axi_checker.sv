@@ -106,9 +106,10 @@ module kiln_axi_checker #(
   int unsigned writes_done[IDS];  // of an ID: address and data are in, the response is to come
 
   always @(posedge clock) begin
+    // Registers of a synchronous reset are right from its second cycle on, and what follows them a cycle behind its last one.
+    if (was_reset && (axi_arvalid || axi_awvalid || axi_wvalid || axi_rvalid || axi_bvalid))
+      complain(4'(kiln_axi_pkg::RULE_RESET), "valid during reset or in the cycle after it");
     if (reset) begin
-      if (was_reset && (axi_arvalid || axi_awvalid || axi_wvalid || axi_rvalid || axi_bvalid))
-        complain(4'(kiln_axi_pkg::RULE_RESET), "valid during reset");
       violations  = was_reset ? violations : '0;
       write_beats = '0;
       write_addresses.delete();

@@ -88,4 +88,32 @@ module kiln_axi_lite_registers #(
 
   logic unused_address;
   assign unused_address = &{1'b0, axi_awaddr[1:0], axi_araddr[1:0]};
+
+`ifdef KILN_AXI_CHECKER
+  logic [kiln_axi_pkg::RULES-1:0] unused_violations;
+  kiln_axi_lite_checker #(
+      .ADDRESS_BITS(ADDRESS_BITS)
+  ) checker_of_slave (
+      .clock,
+      .reset,
+      .axi_awvalid,
+      .axi_awready,
+      .axi_awaddr,
+      .axi_wvalid,
+      .axi_wready,
+      .axi_wdata,
+      .axi_wstrb,
+      .axi_bvalid,
+      .axi_bready,
+      .axi_bresp,
+      .axi_arvalid,
+      .axi_arready,
+      .axi_araddr,
+      .axi_rvalid,
+      .axi_rready,
+      .axi_rdata,
+      .axi_rresp,
+      .violations(unused_violations)
+  );
+`endif
 endmodule

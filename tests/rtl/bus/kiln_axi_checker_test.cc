@@ -30,6 +30,7 @@ class Bus {
   Bus() {
     Quiet();
     checker_.Reset();
+    Step();
   }
   Vaxi_checker* operator->() { return &*checker_; }
 
@@ -293,6 +294,11 @@ TEST(AxiChecker, SeesEachRuleBroken) {
          Ar(*bus.operator->(), 0x100, 0);
          bus.Reset();
          bus.Quiet();
+       }},
+      {"valid in the cycle after reset", kReset,
+       [](Bus& bus) {
+         bus.Reset();
+         bus.Cycle([](auto& b) { Ar(b, 0x100, 0); });
        }},
   };
   for (const Case& c : cases) {

@@ -150,6 +150,7 @@ class Machine {
     m.program_arready = m.program_rvalid = 0;
     SetReady(false);
     model_.Reset();
+    Cycle();  // software may not ask in the cycle behind a reset
   }
 
   testbench::AxiMemory& memory() { return memory_; }
