@@ -1,0 +1,91 @@
+// For the test of the depthwise unit's parts: its sums in several formats and with and without a register behind the products, and its
+// double buffer at several widths of a write. What stands side by side has the same inputs.
+module depthwise_bench #(
+    localparam int unsigned LANES = 2,
+    localparam int unsigned MULTIPLIERS = 3,
+    localparam int unsigned WORDS = 11,
+    localparam int unsigned WORD_BITS = LANES * 8
+) (
+    input  logic                             clock,
+    // Sums.
+    input  logic                             valid,
+    input  logic                             first,
+    input  logic [          MULTIPLIERS-1:0] present,
+    input  logic [  MULTIPLIERS*LANES*8-1:0] inputs,
+    input  logic [  MULTIPLIERS*LANES*8-1:0] weights,
+    output logic [             LANES*32-1:0] sums_now,  // int8 into int32
+    output logic [             LANES*32-1:0] sums_later,  // the same behind registers
+    output logic [             LANES*16-1:0] sums_bf16,  // e4m3 times posit8_1
+    // Buffers.
+    input  logic                             write_enable,
+    input  logic                             write_bank,
+    input  logic [                      3:0] write_address,
+    input  logic [                      1:0] write_words,  // the lowest bits of it where fewer are written
+    input  logic [          4*WORD_BITS-1:0] write_data,
+    input  logic [          MULTIPLIERS-1:0] read_enable,
+    input  logic                             read_bank,
+    input  logic [        MULTIPLIERS*4-1:0] read_address,
+    output logic [MULTIPLIERS*WORD_BITS-1:0] read_data_1,
+    output logic [MULTIPLIERS*WORD_BITS-1:0] read_data_2,
+    output logic [MULTIPLIERS*WORD_BITS-1:0] read_data_4
+);
+  kiln_depthwise_lanes #(
+      .LANES(LANES),
+      .MULTIPLIERS(MULTIPLIERS),
+      .PRODUCT_REGISTERS(0)
+  ) lanes_now (
+      .sums(sums_now),
+      .*
+  );
+  kiln_depthwise_lanes #(
+      .LANES(LANES),
+      .MULTIPLIERS(MULTIPLIERS),
+      .PRODUCT_REGISTERS(1)
+  ) lanes_later (
+      .sums(sums_later),
+      .*
+  );
+  kiln_depthwise_lanes #(
+      .LANES(LANES),
+      .MULTIPLIERS(MULTIPLIERS),
+      .PRODUCT_REGISTERS(0),
+      .INPUT_FORMAT(kiln_named_formats_pkg::E4M3),
+      .WEIGHT_FORMAT(kiln_named_formats_pkg::POSIT8_1),
+      .PSUM_FORMAT(kiln_named_formats_pkg::BF16)
+  ) lanes_bf16 (
+      .sums(sums_bf16),
+      .*
+  );
+
+  kiln_depthwise_input_buffer #(
+      .WORDS (WORDS),
+      .LANES (LANES),
+      .READS (MULTIPLIERS),
+      .WRITES(1)
+  ) buffer_1 (
+      .write_words(1'b0),
+      .write_data(write_data[WORD_BITS-1:0]),
+      .read_data(read_data_1),
+      .*
+  );
+  kiln_depthwise_input_buffer #(
+      .WORDS (WORDS),
+      .LANES (LANES),
+      .READS (MULTIPLIERS),
+      .WRITES(2)
+  ) buffer_2 (
+      .write_words(write_words[0]),
+      .write_data(write_data[2*WORD_BITS-1:0]),
+      .read_data(read_data_2),
+      .*
+  );
+  kiln_depthwise_input_buffer #(
+      .WORDS (WORDS),
+      .LANES (LANES),
+      .READS (MULTIPLIERS),
+      .WRITES(4)
+  ) buffer_4 (
+      .read_data(read_data_4),
+      .*
+  );
+endmodule
