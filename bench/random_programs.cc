@@ -1,7 +1,9 @@
 // Random programs on random design points, formats in turn, at three levels: functional, cycle, and the emitted RTL in
-// Verilator. Bits of the whole memory, and the cycle in which every instruction is finished.
+// Verilator. Bits of the whole memory, and the cycle in which every instruction is finished. At the end: how often each
+// format occurred.
 //
 //   random_programs [--design-points 20] [--programs 500] [--seed 1]      exit code 1 at the first difference
+//   random_programs --largest-array 4                                     of at most so many rows and columns
 //   random_programs --vector-format fp16.saturate                         on design points with that vector format
 //   random_programs --list                                                only the design points, by seed
 //   random_programs --on FILE --seed 7 --first-program 310 --programs 1   one program again, of design point 7 as YAML
@@ -13,13 +15,16 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "kiln/numerics/mac.h"
 #include "kiln/support/file.h"
 #include "kiln/support/integer.h"
 #include "kiln/support/parallel.h"
@@ -38,6 +43,8 @@ namespace {
 constexpr int kStages = 4;              // of the vector unit: each makes models larger, none is unlike the others
 constexpr int64_t kMemory = 1 << 20;    // bytes
 constexpr uint64_t kOthers = 0x57a6e5;  // of what has been added to design points since
+constexpr uint64_t kOfFormats = 0xf0a3a7;
+constexpr int kTries = 100;  // of the rest of a design point, before its weights take another format
 constexpr uint64_t kProgramsOfAPoint = 1'000'000;  // seeds that a design point's programs have
 
 void ShareBus(Random& random, Config* config) {
@@ -50,12 +57,61 @@ void ShareBus(Random& random, Config* config) {
   config->memory_latency = std::max(config->memory_latency, config->port_latency() + kLeastAnswer);
 }
 
+// The named formats that a design point may hold at `place`, the rest of it the default.
+std::vector<Format> FormatsFor(Format Config::* place) {
+  std::vector<Format> formats;
+  for (const Format& format : AllFormats()) {
+    Config config;
+    config.*place = format;
+    SetDefaultSums(&config);
+    config.*place = format;
+    if (place == &Config::psum_format && !format.is_integer()) config.accumulation_format = *FindFormat("fp32");
+    if (place == &Config::accumulation_format && !format.is_integer()) config.psum_format = *FindFormat("bf16");
+    if (!FindFormatFault(config).has_value()) formats.push_back(format);
+  }
+  return formats;
+}
+
+// Formats in turn: with N operand formats, N design points in a row have each of them once for inputs, and the N from
+// seed 0, N, 2 N, ... on each of them once for weights. Integers mostly meet integers, so that integer sums occur; whom
+// a format meets changes from round to round.
+OperandFormats OperandsInTurn(uint64_t seed) {
+  static const std::vector<Format> inputs = [] {
+    std::vector<Format> formats = FormatsFor(&Config::input_format);
+    std::ranges::sort(formats, std::greater(), IsIntegerOperand);
+    return formats;
+  }();
+  const auto integers = std::count_if(inputs.begin(), inputs.end(), IsIntegerOperand);
+  std::vector<Format> weights = inputs;
+  Random random(seed / inputs.size() ^ kOfFormats);
+  std::shuffle(weights.begin(), weights.begin() + integers, random);
+  std::shuffle(weights.begin() + integers, weights.end(), random);
+  for (auto i = weights.begin(); i < weights.begin() + integers; i += 3) std::swap(*i, i[integers]);
+  const size_t at = seed % inputs.size();
+  return {inputs[at], weights[at]};
+}
+
+// The formats of sums (integers or others, as they are) and of the vector unit, in turn.
+void TakeSumsInTurn(uint64_t seed, Config* config) {
+  for (Format Config::* place : {&Config::psum_format, &Config::accumulation_format, &Config::vector_format}) {
+    std::vector<Format> formats = FormatsFor(place);
+    std::erase_if(formats, [&](const Format& f) { return f.is_integer() != (config->*place).is_integer(); });
+    config->*place = formats[seed / 2 % formats.size()];
+  }
+}
+
 // One that a YAML file could hold and the RTL has; in `vector_format`, where there is one.
-Config DesignPoint(uint64_t seed, const std::optional<Format>& vector_format) {
+Config DesignPoint(uint64_t seed, int largest_array, const std::optional<Format>& vector_format) {
   Random random(seed);
-  while (true) {
+  const OperandFormats operands = OperandsInTurn(seed);
+  for (int tried = 0;; ++tried) {
     Config config = RandomConfig(random);
     RandomFormats(random, &config);
+    config.input_format = operands.input;
+    if (tried < kTries) config.weight_format = operands.weight;
+    RandomSums(random, &config);
+    // In turn for half the design points; the common ones are drawn more often.
+    if (seed % 2 == 0) TakeSumsInTurn(seed, &config);
     if (vector_format.has_value()) config.vector_format = *vector_format;
     config.name = fmt::format("random_{}", seed);
     config.vector_stages = kStages;
@@ -69,10 +125,47 @@ Config DesignPoint(uint64_t seed, const std::optional<Format>& vector_format) {
     if (others.Uniform() < 0.5) config.user_unit = FindUserUnit("maximum");
     if (FindUserUnitFault(config).has_value()) config.user_unit = nullptr;
     if (!IsPowerOfTwo(config.array_rows) || !IsPowerOfTwo(config.array_columns)) continue;
+    if (std::max(config.array_rows, config.array_columns) > largest_array) continue;
     if (FindFormatFault(config).has_value() || FindRtlFault(config).has_value()) continue;
     return config;
   }
 }
+
+// How often each format occurred, by its place.
+class FormatCounts {
+ public:
+  void Add(const Config& c) {
+    for (int p = 0; p < c.precisions(); ++p) {
+      ++inputs_[c.input_format_of(p).name];
+      ++weights_[c.weight_format_of(p).name];
+    }
+    ++sums_[c.quire ? "quire" : c.psum_format.name];
+    ++accumulations_[c.accumulation_format.name];
+    ++vectors_[c.vector_format.name];
+  }
+  void Print() const {
+    PrintPlace("inputs", inputs_, FormatsFor(&Config::input_format));
+    PrintPlace("weights", weights_, FormatsFor(&Config::weight_format));
+    PrintPlace("psums", sums_, FormatsFor(&Config::psum_format));
+    PrintPlace("accumulations", accumulations_, FormatsFor(&Config::accumulation_format));
+    PrintPlace("vector unit", vectors_, FormatsFor(&Config::vector_format));
+  }
+
+ private:
+  using Counts = std::map<std::string, int>;
+
+  static void PrintPlace(std::string_view place, const Counts& counts, const std::vector<Format>& all) {
+    std::vector<std::string> occurred, missing;
+    for (const auto& [name, count] : counts) occurred.push_back(fmt::format("{} {}", name, count));
+    for (const Format& format : all) {
+      if (!counts.contains(format.name)) missing.push_back(format.name);
+    }
+    fmt::print("{}: {}; of the named ones not: {}\n", place, fmt::join(occurred, ", "),
+               missing.empty() ? "none" : fmt::format("{}", fmt::join(missing, ", ")));
+  }
+
+  Counts inputs_, weights_, sums_, accumulations_, vectors_;
+};
 
 StatusOr<Format> FindVectorFormat(const std::string& name) {
   Config config;
@@ -187,6 +280,10 @@ int Main(int argc, char** argv) {
   app.add_option("--seed", seed, "Of the first design point")->capture_default_str();
   std::string vector_format_name;
   app.add_option("--vector-format", vector_format_name, "Of all design points, in place of random ones");
+  int largest_array = 8;
+  app.add_option("--largest-array", largest_array, "Rows and columns at most")
+      ->check(CLI::Range(2, 8))
+      ->capture_default_str();
   uint64_t first_program = 0;
   app.add_option("--first-program", first_program, "Of each design point: to see one again")->capture_default_str();
   std::string file;
@@ -209,15 +306,18 @@ int Main(int argc, char** argv) {
     if (!config.ok()) fmt::print(stderr, "{}\n", std::string(config.status().message()));
     return config.ok() && RunDesignPoint(*config, programs, seed * kProgramsOfAPoint + first_program) ? 0 : 1;
   }
+  FormatCounts counts;
   for (int i = 0; i < points; ++i) {
     const uint64_t point = seed + static_cast<uint64_t>(i);
-    const Config config = DesignPoint(point, vector_format);
+    const Config config = DesignPoint(point, largest_array, vector_format);
+    counts.Add(config);
     if (list) {
       fmt::print("{:>6}  {}\n", point, FormatsOf(config));
       continue;
     }
     if (!RunDesignPoint(config, programs, point * kProgramsOfAPoint + first_program)) return 1;
   }
+  counts.Print();
   return 0;
 }
 

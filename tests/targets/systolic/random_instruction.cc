@@ -646,6 +646,16 @@ void RandomFormats(Random& random, Config* config) {
     c.input_format = pick({"e4m3", "e5m2", "bf16", "fp16", "posit8_1", "int8", "fp32", "nf4", "e2m1"});
     c.weight_format = pick({"e4m3", "e4m3_fnuz", "bf16", "posit8_1", "posit6_1", "nf4", "fixed8_4", "e3m2"});
   }
+  RandomSums(random, config);
+}
+
+void RandomSums(Random& random, Config* config) {
+  const auto pick = [&](std::initializer_list<const char*> names) {
+    return *FindFormat(names.begin()[random.Below(names.size())]);
+  };
+  const auto chance = [&](double p) { return random.Uniform() < p; };
+  Config& c = *config;
+  c.other_precisions.clear();
   const int block = c.array_columns % c.array_rows == 0 ? c.array_rows : c.array_rows * c.array_columns;
   c.block_size = chance(0.4) ? block * (chance(0.5) ? c.array_columns : 1) : 0;
   c.scale_format = pick({"e8m0", "e8m0", "ue5m3", "fp16"});

@@ -19,6 +19,9 @@ Config RandomConfig(Random& random);
 // Gives it formats of every kind: integers, floats, posits and codebooks, with and without block scales.
 void RandomFormats(Random& random, Config* config);
 
+// The same for the input and weight format that stand there already.
+void RandomSums(Random& random, Config* config);
+
 struct RandomCase {
   Instruction instruction;      // kMatrix, kDepthwise or kVector
   std::vector<uint8_t> memory;  // everything it reads, and room for what it writes; sizes of some kilobytes
