@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -49,10 +50,14 @@ constexpr uint64_t kProgramsOfAPoint = 1'000'000;  // seeds that a design point'
 
 void ShareBus(Random& random, Config* config) {
   config->shared_bus = true;
-  const int width = kLeastInstructionPort << random.Below(3);
+  const int width = kLeastPort << random.Below(4);
   for (int* bytes : {&config->input_port_bytes, &config->weight_port_bytes, &config->operand_port_bytes,
                      &config->output_port_bytes, &config->instruction_bytes_per_cycle}) {
     *bytes = width;
+  }
+  while (config->depthwise_words_per_cycle > 1 &&
+         config->depthwise_words_per_cycle * config->depthwise_word_bytes() > width) {
+    config->depthwise_words_per_cycle /= 2;
   }
   config->memory_latency = std::max(config->memory_latency, config->port_latency() + kLeastAnswer);
 }

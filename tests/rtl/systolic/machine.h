@@ -82,10 +82,15 @@ inline Config Wide() {
   return c;
 }
 
-// The same on one bus.
+// The same on one bus of 64 bits, which a word of the program has for two cycles.
 inline Config SharedBus() {
   Config c = Square();
   c.shared_bus = true;
+  for (int* bytes : {&c.input_port_bytes, &c.weight_port_bytes, &c.operand_port_bytes, &c.output_port_bytes,
+                     &c.instruction_bytes_per_cycle}) {
+    *bytes = 8;
+  }
+  c.depthwise_words_per_cycle = 2;
   return c;
 }
 
@@ -111,14 +116,15 @@ inline Config NarrowBlocks() {
   return c;
 }
 
-// 16 bits from the operands to the results, but for the sums; functions and dividers in different stages.
+// 16 bits from the operands to the results, but for the sums; functions and dividers in different stages; the program
+// comes through a port of half a word.
 inline Config Bf16() {
   Config c = Square();
   c.array_rows = 2;
   c.vector_stages = 3;
   c.vector_function_stages = 0b101;
   c.vector_divide_stages = 0b010;
-  c.operand_port_bytes = 8;
+  c.operand_port_bytes = c.instruction_bytes_per_cycle = 8;
   c.depthwise_multipliers = 2;
   c.depthwise_words_per_cycle = 2;
   c.input_format = c.weight_format = c.vector_format = *FindFormat("bf16");

@@ -6,14 +6,14 @@ module shared_bus_bench #(
     parameter int unsigned WEIGHT_BUFFER_WORDS = 96,
     parameter int unsigned ACCUMULATION_BUFFER_WORDS = 64,
     parameter int unsigned DEPTHWISE_BUFFER_WORDS = 256,
-    parameter int unsigned DEPTHWISE_WORDS_PER_CYCLE = 4,
+    parameter int unsigned DEPTHWISE_WORDS_PER_CYCLE = 2,
     parameter int unsigned VECTOR_ROW_BUFFER_WORDS = 16,
     parameter int unsigned VECTOR_STAGES = 4,
     parameter int unsigned VECTOR_STAGE_LATENCY = 2,
     parameter int unsigned VECTOR_ROWS_IN_FLIGHT = 4,
     parameter int unsigned DEPTHWISE_MULTIPLIERS = 4,
     parameter longint unsigned MEMORY_BYTES = 64'd1048576,
-    localparam int unsigned DATA_BYTES = 16,
+    localparam int unsigned DATA_BYTES = 8,
     localparam int unsigned DATA_BITS = DATA_BYTES * 8,
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,
     localparam int unsigned ID_BITS = 3
@@ -115,6 +115,11 @@ module shared_bus_bench #(
       .VECTOR_STAGE_LATENCY     (VECTOR_STAGE_LATENCY),
       .VECTOR_ROWS_IN_FLIGHT    (VECTOR_ROWS_IN_FLIGHT),
       .DEPTHWISE_MULTIPLIERS    (DEPTHWISE_MULTIPLIERS),
+      .INPUT_PORT_BYTES         (DATA_BYTES),
+      .WEIGHT_PORT_BYTES        (DATA_BYTES),
+      .OPERAND_PORT_BYTES       (DATA_BYTES),
+      .OUTPUT_PORT_BYTES        (DATA_BYTES),
+      .INSTRUCTION_BYTES_PER_CYCLE(DATA_BYTES),
       .MEMORY_BYTES             (MEMORY_BYTES)
   ) machine (
       // No block scales.

@@ -1,5 +1,6 @@
 #include "kiln/targets/systolic/config.h"
 
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kiln/support/file.h"
@@ -61,6 +62,18 @@ TEST(SystolicConfig, AUserUnitHasItsNameAndTakesIntegers) {
               AllOf(HasSubstr("user_unit"), HasSubstr("there is no 'minimum'"), HasSubstr("maximum or none")));
   EXPECT_THAT(ErrorOf(maximum + "depthwise_multipliers: 0\n"), HasSubstr("depthwise_multipliers above 0"));
   EXPECT_THAT(ErrorOf(maximum + "input_format: bf16\n"), HasSubstr("signed integers of up to 8 bits"));
+}
+
+TEST(SystolicConfig, PortsHave64To1024Bits) {
+  for (const char* port : {"input_port_bytes", "weight_port_bytes", "operand_port_bytes", "output_port_bytes",
+                           "instruction_bytes_per_cycle"}) {
+    for (const int bytes : {8, 16, 128}) {
+      EXPECT_EQ(ErrorOf(fmt::format("{}{}: {}\n", kSmall, port, bytes)), "no error");
+    }
+    for (const int bytes : {4, 256}) {
+      EXPECT_THAT(ErrorOf(fmt::format("{}{}: {}\n", kSmall, port, bytes)), HasSubstr(port)) << bytes;
+    }
+  }
 }
 
 TEST(SystolicConfig, ASharedBusHasOneWidth) {

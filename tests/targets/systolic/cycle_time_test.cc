@@ -188,7 +188,7 @@ TEST(CycleTime, TracesFitTheRunAndThePorts) {
       EXPECT_LE(unit.busy_cycles + waited, trace->cycles);
       const int port = unit.name == "input_fetch"    ? config.input_port_bytes
                        : unit.name == "weight_fetch" ? config.weight_port_bytes
-                       : unit.name == "command"      ? config.instruction_bytes_per_cycle
+                       : unit.name == "command"      ? kInstructionWordBytes
                                                      : config.operand_port_bytes;
       EXPECT_LE(unit.bytes_read, unit.busy_cycles * port);
       EXPECT_LE(unit.bytes_written, unit.busy_cycles * config.output_port_bytes);

@@ -628,7 +628,7 @@ Config RandomConfig(Random& random) {
   c.output_port_bytes = 1 << between(3, 7);
   c.depthwise_words_per_cycle = DepthwiseWords(random, c);
   c.memory_latency = between(kLeastMemoryLatency, 20);
-  c.instruction_bytes_per_cycle = 1 << between(4, 7);
+  c.instruction_bytes_per_cycle = 1 << between(3, 7);
   c.command_queue_depth = between(1, 4);
   return c;
 }

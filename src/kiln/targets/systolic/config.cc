@@ -318,7 +318,7 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   root.Int("weight_port_bytes", &c.weight_port_bytes, kLeastPort, kMostPort);
   root.Int("operand_port_bytes", &c.operand_port_bytes, kLeastPort, kMostPort);
   root.Int("output_port_bytes", &c.output_port_bytes, kLeastPort, kMostPort);
-  root.Int("instruction_bytes_per_cycle", &c.instruction_bytes_per_cycle, kLeastInstructionPort, kMostPort);
+  root.Int("instruction_bytes_per_cycle", &c.instruction_bytes_per_cycle, kLeastPort, kMostPort);
   for (const auto& [key, value] : {std::pair<std::string_view, int>{"input_port_bytes", c.input_port_bytes},
                                    {"weight_port_bytes", c.weight_port_bytes},
                                    {"operand_port_bytes", c.operand_port_bytes},

@@ -34,7 +34,6 @@ inline constexpr int kMostDepthwiseWords = 16;  // of depthwise_words_per_cycle
 // Of vector_stages, and a set of stages that holds every one.
 inline constexpr int kMostVectorStages = 12;
 inline constexpr uint32_t kEveryStage = (uint32_t{1} << kMostVectorStages) - 1;
-inline constexpr int kLeastInstructionPort = 16;  // a word of the program
 inline constexpr int kLeastAnswer = 2;
 inline constexpr int kLeastMemoryLatency = kAxiPortLatency + kLeastAnswer;
 
@@ -121,7 +120,7 @@ struct Config {
   bool shared_bus = false;
 
   // Command processor.
-  int instruction_bytes_per_cycle = 16;  // width of its port; one word of 16 bytes is decoded a cycle at best
+  int instruction_bytes_per_cycle = 16;  // width of its port; one word of 16 bytes is decoded a cycle, of 8 one in two
   int command_queue_depth = 4;           // instructions waiting in front of each unit
 
   double clock_mhz = 500;  // only to turn cycles into seconds

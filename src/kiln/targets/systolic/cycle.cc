@@ -108,6 +108,7 @@ class Machine {
         parameters_ready_(simulator_, 1),
         parameters_released_(simulator_),
         writes_(simulator_, instructions.size() + 1),
+        fetches_words_(config.shared_bus || WordCycles(config) > 1),
         bus_(simulator_, kReaders),
         words_(simulator_, static_cast<size_t>(PrefetchWords(config))),
         words_taken_(simulator_),
@@ -128,7 +129,7 @@ class Machine {
 
   Status Run(Trace& trace) {
     simulator_.Spawn("command processor", CommandProcessor());
-    if (config_.shared_bus && !prepared_.empty()) simulator_.Spawn("program fetch", ProgramFetch());
+    if (fetches_words_ && !prepared_.empty()) simulator_.Spawn("program fetch", ProgramFetch());
     simulator_.Spawn("input fetch", InputFetch());
     simulator_.Spawn("weight fetch", WeightFetch());
     simulator_.Spawn("weight load", WeightLoad());
@@ -177,7 +178,7 @@ class Machine {
 
   // Fetches, decodes, and hands each instruction to all units that it uses at once, when all their queues have room.
   Process CommandProcessor() {
-    if (!config_.shared_bus) {
+    if (!fetches_words_) {
       co_await simulator_.Delay(config_.memory_latency);  // of the program's first bytes
       recorder_.Stall(kCommandProcessor, kNoProgramWord, 0);
     }
@@ -190,7 +191,7 @@ class Machine {
       const int64_t bytes = end ? kInstructionWordBytes : prepared_[i].encoded_bytes;
       const size_t kernel_of = end ? i - 1 : i;
       recorder_.unit(kCommandProcessor).bytes_read += bytes;
-      if (config_.shared_bus) {
+      if (fetches_words_) {
         co_await TakeWords(bytes / kInstructionWordBytes, kernel_of);
       } else {
         const int64_t cycles = DispatchCycles(config_, bytes);
@@ -213,6 +214,7 @@ class Machine {
       }
       co_await simulator_.WaitUntil(room);
       recorder_.Stall(kCommandProcessor, kQueueFull, since);
+      next_word_ = simulator_.now() - 1 + WordCycles(config_);
       for (int u = 0; u < kUnits; ++u) {
         if (!UsesUnit(*prepared_[i].instruction, static_cast<Unit>(u))) continue;
         CommandQueue& queue = *commands_[static_cast<size_t>(u)];
@@ -222,27 +224,31 @@ class Machine {
     }
   }
 
-  // On a shared bus the words of the program come when their requests have had their turns. Words are asked for ahead,
-  // until the program's end has been decoded. (The memory goes on behind it.)
+  // On a shared bus the words of the program come when their requests have had their turns; of a port narrower than a
+  // word nobody else's turns are in the way. Words are asked for ahead, until the program's end has been decoded. (The
+  // memory goes on behind it.)
   static int64_t PrefetchWords(const Config& config) { return config.memory_latency + 16; }  // PREFETCH_WORDS
   Process ProgramFetch() {
     for (int64_t word = 0;; ++word) {
       co_await words_taken_.AtLeast(word + 1 - PrefetchWords(config_));
       if (program_ended_) co_return;
-      const int64_t turn = co_await bus_.Turn(kProgramReader, 1);
+      const int64_t beats = WordCycles(config_);
+      const int64_t turn = co_await bus_.Turn(kProgramReader, beats);
       if (turn == BusTurns::kWithdrawn) co_return;
-      co_await words_.Push(word, config_.memory_latency - 1);
+      co_await words_.Push(word, beats - 1 + config_.memory_latency - 1);
     }
   }
-  // Decodes so many words, a cycle each, and hands the instruction on.
+  // Decodes so many words, a cycle each, WordCycles from one to the next, and hands the instruction on.
   Part TakeWords(int64_t words, size_t index) {
     for (int64_t i = 0; i < words; ++i) {
+      co_await simulator_.WaitUntil(next_word_);
       const int64_t since = simulator_.now();
       co_await words_.Pop();
       recorder_.Stall(kCommandProcessor, kNoProgramWord, since);
       recorder_.Busy(kCommandProcessor, index, 1);
       co_await simulator_.Delay(1);
       words_taken_.Add();
+      next_word_ = simulator_.now() - 1 + WordCycles(config_);
     }
     recorder_.Busy(kCommandProcessor, index, 1);
     co_await simulator_.Delay(1);
@@ -687,10 +693,12 @@ class Machine {
   Counter parameters_released_;
   Queue<size_t> writes_;
 
-  // Of a shared bus.
-  BusTurns bus_;
-  Queue<int64_t> words_;  // of the program
+  // Words of the program one by one, where they may come later than a cycle after one another.
+  const bool fetches_words_;
+  BusTurns bus_;  // also that of a port of the program's own
+  Queue<int64_t> words_;
   Counter words_taken_;
+  int64_t next_word_ = 0;  // when the next one may be taken
   bool program_ended_ = false;
 
   std::vector<int64_t> first_visit_;  // number of the first block of each instruction, counted over the whole program

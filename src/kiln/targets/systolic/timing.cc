@@ -505,8 +505,12 @@ int64_t EstimateCycles(const Instruction& instruction, const Config& config) {
   return 0;
 }
 
+int64_t WordCycles(const Config& config) {
+  return std::max(1, kInstructionWordBytes / config.instruction_bytes_per_cycle);
+}
+
 int64_t DispatchCycles(const Config& config, int64_t encoded_bytes) {
-  return CeilDivide(encoded_bytes, std::min(config.instruction_bytes_per_cycle, kInstructionWordBytes)) + 1;
+  return encoded_bytes / kInstructionWordBytes * WordCycles(config) + 1;
 }
 
 int64_t ProgramCycles(const Instruction& instruction, const Config& config) {

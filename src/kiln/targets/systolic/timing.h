@@ -82,9 +82,12 @@ int64_t LeastWordCycles(const VectorProgram& program, const Config& config, int 
 // memory. Exactly what the cycle level counts for it.
 int64_t EstimateCycles(const Instruction& instruction, const Config& config);
 
-// Cycles that the command processor takes for an instruction of so many encoded bytes: a word a cycle at best, as fast
-// as its port brings them, and one to hand it on.
 inline constexpr int kInstructionWordBytes = 16;
+// Cycles from one word of the program to the next, however many wait: the beats that one has, so that time does not
+// depend on how far ahead they have been read.
+int64_t WordCycles(const Config& config);
+// Cycles that the command processor takes for an instruction of so many encoded bytes: its words and one cycle to hand
+// it on.
 int64_t DispatchCycles(const Config& config, int64_t encoded_bytes);
 // Cycles of a program of this instruction alone: what the cycle level counts for it.
 int64_t ProgramCycles(const Instruction& instruction, const Config& config);
