@@ -7,6 +7,7 @@
 #include "kiln/hardware/technology.h"
 #include "kiln/support/file.h"
 #include "kiln/targets/systolic/cycle.h"
+#include "tests/targets/energy_checks.h"
 #include "tests/targets/systolic/compiled.h"
 #include "tests/targets/systolic/random_program.h"
 
@@ -98,19 +99,11 @@ TEST(EnergyModel, PartsAddUpAndProgramsToo) {
   EXPECT_NEAR(instructions / whole->picojoules(), 1, 1e-9);
 }
 
-// All but outer memory scales with the node.
 TEST(EnergyModel, ScalesByNode) {
   Random random(14);
   const Config config = SquareConfig(4);
   const Events events = CountEvents(RandomProgram(random, config, 3).instructions, config);
-  const auto at45 = EnergyOf(events, config, 45), at7 = EnergyOf(events, config, 7);
-  ASSERT_TRUE(at45.ok() && at7.ok());
-  ASSERT_EQ(at45->parts.size(), at7->parts.size());
-  for (size_t i = 0; i < at45->parts.size(); ++i) {
-    const double ratio = at7->parts[i].picojoules() / at45->parts[i].picojoules();
-    EXPECT_NEAR(ratio, at45->parts[i].unit == "outer memory" ? 1 : hardware::EnergyScale(45, 7), 1e-12);
-  }
-  EXPECT_FALSE(EnergyOf(events, config, 22).ok());
+  ExpectAllButOuterMemoryScalesByNode([&](int node_nm) { return EnergyOf(events, config, node_nm); });
   EXPECT_FALSE(CostOf(config, 22).ok());
 }
 

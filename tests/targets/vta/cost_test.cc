@@ -4,11 +4,10 @@
 
 #include <filesystem>
 
-#include "kiln/hardware/energy.h"
-#include "kiln/hardware/technology.h"
 #include "kiln/ir/random_graph.h"
 #include "kiln/targets/vta/accelerator.h"
 #include "kiln/targets/vta/cycle.h"
+#include "tests/targets/energy_checks.h"
 #include "tests/targets/vta/compiled.h"
 #include "tests/targets/vta/random_program.h"
 
@@ -118,19 +117,11 @@ TEST(VtaEnergy, OfOneInstruction) {
   EXPECT_NEAR(energy->parts[0].picojoules_each, 0.2, 0.005);  // Horowitz: a multiplication of 8 bits
 }
 
-// All but outer memory scales with the node.
 TEST(VtaEnergy, ScalesByNode) {
   Random random(14);
   const Config config = RandomConfig(random);
   const Events events = EventsOf(MakeRandomProgram(random, config, 40).instructions, config);
-  const auto at45 = EnergyOf(events, config, 45), at7 = EnergyOf(events, config, 7);
-  ASSERT_TRUE(at45.ok() && at7.ok());
-  ASSERT_EQ(at45->parts.size(), at7->parts.size());
-  for (size_t i = 0; i < at45->parts.size(); ++i) {
-    const double ratio = at7->parts[i].picojoules() / at45->parts[i].picojoules();
-    EXPECT_NEAR(ratio, at45->parts[i].unit == "outer memory" ? 1 : hardware::EnergyScale(45, 7), 1e-12);
-  }
-  EXPECT_FALSE(EnergyOf(events, config, 22).ok());
+  ExpectAllButOuterMemoryScalesByNode([&](int node_nm) { return EnergyOf(events, config, node_nm); });
   EXPECT_FALSE(CostOf(config, 22).ok());
 }
 

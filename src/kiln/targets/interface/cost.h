@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace kiln {
@@ -57,6 +58,10 @@ struct Energy {
   int node_nm = kDefaultNode;
   std::vector<EnergyPart> parts;
   std::string source;
+  // Of events that there are; none of them: no part.
+  void Add(std::string unit, std::string event, int64_t count, double picojoules_each) {
+    if (count > 0) parts.push_back({std::move(unit), std::move(event), count, picojoules_each});
+  }
   double picojoules() const {
     double sum = 0;
     for (const EnergyPart& part : parts) sum += part.picojoules();

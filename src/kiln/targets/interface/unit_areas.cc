@@ -7,6 +7,7 @@
 
 #include "fmt/format.h"
 #include "fmt/ranges.h"
+#include "kiln/hardware/energy.h"
 #include "kiln/hardware/technology.h"
 
 namespace kiln {
@@ -14,7 +15,34 @@ namespace kiln {
 namespace {
 using hardware::FittedModel;
 using hardware::ModuleModel;
+
+Status CheckNode(int node_nm) {
+  if (hardware::IsTechnologyNode(node_nm)) return OkStatus();
+  std::string nodes;
+  for (const int node : hardware::TechnologyNodes()) nodes += (nodes.empty() ? "" : ", ") + std::to_string(node);
+  return ErrorAt("", fmt::format("node of {} nm", node_nm),
+                 "is not in the tables that areas and energies are scaled by", nodes);
+}
+
+std::string EnergySource() { return fmt::format("{}; {}", hardware::kEnergySource, hardware::kScalingSource); }
+
 }  // namespace
+
+StatusOr<Cost> CostAt(int node_nm) {
+  KILN_RETURN_IF_ERROR(CheckNode(node_nm));
+  Cost cost;
+  cost.node_nm = node_nm;
+  cost.source = EnergySource();
+  return cost;
+}
+
+StatusOr<Energy> EnergyAt(int node_nm) {
+  KILN_RETURN_IF_ERROR(CheckNode(node_nm));
+  Energy energy;
+  energy.node_nm = node_nm;
+  energy.source = EnergySource();
+  return energy;
+}
 
 int64_t MemoryBitsOf(const std::vector<UnitParts>& units) {
   int64_t bits = 0;
@@ -55,6 +83,7 @@ void AddAreas(const std::vector<UnitParts>& units, const hardware::AreaModels& m
     area += unit.total();
     cost->units.push_back(std::move(unit));
   }
+  cost->source = fmt::format("{}; memories after OpenRAM's sky130 macros; {}", hardware::kAreaSource, cost->source);
   cost->area_square_micrometres = area;
   cost->gate_equivalents = logic / hardware::kGateArea;
   cost->area_error = checked_logic > 0 ? error / checked_logic : 0;
@@ -64,14 +93,6 @@ void AddAreas(const std::vector<UnitParts>& units, const hardware::AreaModels& m
         fmt::format("{:.0f} % of the logic by models that no synthesis kept out of the fit checks: {}",
                     100 * (1 - checked_logic / logic), fmt::join(unchecked, ", ")));
   }
-}
-
-Status CheckNode(int node_nm) {
-  if (hardware::IsTechnologyNode(node_nm)) return OkStatus();
-  std::string nodes;
-  for (const int node : hardware::TechnologyNodes()) nodes += (nodes.empty() ? "" : ", ") + std::to_string(node);
-  return ErrorAt("", fmt::format("node of {} nm", node_nm),
-                 "is not in the tables that areas and energies are scaled by", nodes);
 }
 
 }  // namespace kiln

@@ -32,13 +32,15 @@ struct UnitParts {
 // Bits of all memories.
 int64_t MemoryBitsOf(const std::vector<UnitParts>& units);
 
-// Adds the units' areas to `cost`, at its node: logic by the family's models, memories by hardware::MemoryArea. Modules
-// without a fitted model are named in Cost::missing, models without points kept out of their fit in a note. The error
-// of the others on those points is weighed by area.
-void AddAreas(const std::vector<UnitParts>& units, const hardware::AreaModels& models, Cost* cost);
+// A cost, or an energy, with nothing in it yet but its node and the source of energies. Error: areas and energies
+// cannot be scaled to this node.
+StatusOr<Cost> CostAt(int node_nm);
+StatusOr<Energy> EnergyAt(int node_nm);
 
-// Error: areas and energies cannot be scaled to this node.
-Status CheckNode(int node_nm);
+// Adds the units' areas to `cost`, at its node, and their source to its own: logic by the family's models, memories by
+// hardware::MemoryArea. Modules without a fitted model are named in Cost::missing, models without points kept out of
+// their fit in a note. The error of the others on those points is weighed by area.
+void AddAreas(const std::vector<UnitParts>& units, const hardware::AreaModels& models, Cost* cost);
 
 }  // namespace kiln
 

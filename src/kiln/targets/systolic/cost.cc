@@ -357,37 +357,27 @@ std::vector<UnitParts> UnitsOf(const Config& c) {
 }
 
 StatusOr<Cost> CostOf(const Config& config, int node_nm) {
-  KILN_RETURN_IF_ERROR(CheckNode(node_nm));
-  Cost cost;
-  cost.node_nm = node_nm;
+  KILN_ASSIGN_OR_RETURN(Cost cost, CostAt(node_nm));
+  const std::vector<UnitParts> units = UnitsOf(config);
   cost.multipliers = config.macs_per_cycle() + int64_t{config.lanes()} * config.depthwise_multipliers;
-  cost.on_chip_memory_bits = MemoryBitsOf(UnitsOf(config));
+  cost.on_chip_memory_bits = MemoryBitsOf(units);
   AddEvents(config, &cost);
   if (config.quire) {
     cost.notes.emplace_back("no area: quires have not been synthesised");
-    cost.source = fmt::format("{}; {}", hardware::kEnergySource, hardware::kScalingSource);
     return cost;
   }
-  AddAreas(UnitsOf(config), FamilyAreaModels(), &cost);
+  AddAreas(units, FamilyAreaModels(), &cost);
   if (config.depthwise_words_per_cycle > 1) {
     cost.notes.emplace_back("without what spreads a beat's words over the depthwise unit's memories");
   }
-  cost.source = fmt::format("{}; memories after OpenRAM's sky130 macros; {}; {}", hardware::kAreaSource,
-                            hardware::kEnergySource, hardware::kScalingSource);
   return cost;
 }
 
 StatusOr<Energy> EnergyOf(const Events& events, const Config& c, int node_nm) {
-  KILN_RETURN_IF_ERROR(CheckNode(node_nm));
+  KILN_ASSIGN_OR_RETURN(Energy energy, EnergyAt(node_nm));
   const EventEnergies e(c, node_nm);
-  Energy energy;
-  energy.node_nm = node_nm;
-  energy.source = fmt::format("{}; {}", hardware::kEnergySource, hardware::kScalingSource);
-  const auto add = [&energy](const char* unit, std::string event, int64_t count, double each) {
-    if (count > 0) energy.parts.push_back({unit, std::move(event), count, each});
-  };
   const auto memory = [&](const char* unit, const char* event, const MemoryBits& bits, const Memories& memories) {
-    add(unit, event, bits.read + bits.written, e.MemoryBit(memories));
+    energy.Add(unit, event, bits.read + bits.written, e.MemoryBit(memories));
   };
   for (size_t p = 0; p < e.multiply_accumulates.size(); ++p) {
     std::string event = "multiply-accumulates";
@@ -395,16 +385,17 @@ StatusOr<Energy> EnergyOf(const Events& events, const Config& c, int node_nm) {
       const auto precision = static_cast<int>(p);
       event += fmt::format(" {} x {}", c.input_format_of(precision).name, c.weight_format_of(precision).name);
     }
-    add("array", std::move(event), events.precision_accumulates[p], e.multiply_accumulates[p]);
+    energy.Add("array", std::move(event), events.precision_accumulates[p], e.multiply_accumulates[p]);
   }
-  add("array", "register bits",
-      events.array_cycles * ArrayRegisterBits(c) + events.weights_loaded * kCodeRegisters * c.weight_bits(),
-      e.register_bit);
+  energy.Add("array", "register bits",
+             events.array_cycles * ArrayRegisterBits(c) + events.weights_loaded * kCodeRegisters * c.weight_bits(),
+             e.register_bit);
   memory("input buffer", "bits read and written", events.input_buffer, InputMemory(c));
   memory("weight buffer", "bits read and written", events.weight_buffer, WeightMemories(c));
-  add("accumulators", "accumulations", events.accumulations, e.accumulate);
+  energy.Add("accumulators", "accumulations", events.accumulations, e.accumulate);
   memory("accumulators", "bits read and written", events.accumulators, AccumulationMemories(c));
-  add("depthwise unit", "multiply-accumulates", events.depthwise_multiply_accumulates, e.multiply_accumulates[0]);
+  energy.Add("depthwise unit", "multiply-accumulates", events.depthwise_multiply_accumulates,
+             e.multiply_accumulates[0]);
   if (c.depthwise_multipliers > 0) {
     memory("depthwise unit", "input bits read and written", events.depthwise_inputs, DepthwiseInputMemories(c));
     memory("depthwise unit", "weight bits read and written", events.depthwise_weights, DepthwiseWeightMemories(c));
@@ -413,12 +404,12 @@ StatusOr<Energy> EnergyOf(const Events& events, const Config& c, int node_nm) {
   for (size_t i = 0; i < kLaneOperations; ++i) {
     const auto operation = static_cast<LaneOperation>(i);
     if (operation == LaneOperation::kMove) continue;
-    add("vector unit", std::string(kOperationNames[i]) + "s", events.operations(operation),
-        e.Operation(operation, c.vector_format));
+    energy.Add("vector unit", std::string(kOperationNames[i]) + "s", events.operations(operation),
+               e.Operation(operation, c.vector_format));
   }
-  add("vector unit", "register bits", events.lane_register_bits, e.register_bit);
+  energy.Add("vector unit", "register bits", events.lane_register_bits, e.register_bit);
   memory("vector unit", "row buffer bits read and written", events.row_buffer, RowMemory(c));
-  add("outer memory", "bytes", events.bytes(), hardware::kOuterMemoryEnergyPerByte);
+  energy.Add("outer memory", "bytes", events.bytes(), hardware::kOuterMemoryEnergyPerByte);
   return energy;
 }
 

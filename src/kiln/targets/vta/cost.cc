@@ -194,10 +194,8 @@ std::vector<UnitParts> UnitsOf(const Config& c) {
 }
 
 StatusOr<Cost> CostOf(const Config& config, int node_nm) {
-  KILN_RETURN_IF_ERROR(CheckNode(node_nm));
+  KILN_ASSIGN_OR_RETURN(Cost cost, CostAt(node_nm));
   const std::vector<UnitParts> units = UnitsOf(config);
-  Cost cost;
-  cost.node_nm = node_nm;
   cost.multipliers = Sizes(config).products;
   cost.on_chip_memory_bits = MemoryBitsOf(units);
   cost.events = SingleEvents(config, node_nm);
@@ -205,35 +203,28 @@ StatusOr<Cost> CostOf(const Config& config, int node_nm) {
   if (config.input_bits != 8 || config.weight_bits != 8 || config.accumulator_bits != 32) {
     cost.notes.emplace_back("areas of other operands than int8 with sums of int32 are extrapolated");
   }
-  cost.source = fmt::format("{}; memories after OpenRAM's sky130 macros; {}; {}", hardware::kAreaSource,
-                            hardware::kEnergySource, hardware::kScalingSource);
   return cost;
 }
 
 StatusOr<Energy> EnergyOf(const Events& events, const Config& c, int node_nm) {
-  KILN_RETURN_IF_ERROR(CheckNode(node_nm));
+  KILN_ASSIGN_OR_RETURN(Energy energy, EnergyAt(node_nm));
   const EventEnergies e(c, node_nm);
   const Sizes s(c);
-  Energy energy;
-  energy.node_nm = node_nm;
-  energy.source = fmt::format("{}; {}", hardware::kEnergySource, hardware::kScalingSource);
-  const auto add = [&energy](const char* unit, std::string event, int64_t count, double each) {
-    if (count > 0) energy.parts.push_back({unit, std::move(event), count, each});
-  };
   const auto memory = [&](const char* unit, int64_t bits, const MemoryInstances& memories) {
-    add(unit, "bits read and written", bits, e.MemoryBit(memories));
+    energy.Add(unit, "bits read and written", bits, e.MemoryBit(memories));
   };
   const int64_t alu_steps = events.all_alu_steps(), written = events.accumulators_written();
 
-  add("GEMM unit", "multiplications", events.gemm_steps * s.products, e.multiplication);
-  add("GEMM unit", "additions of products", events.gemm_steps * (s.products - s.numbers), e.product_addition);
-  add("GEMM unit", "accumulations", events.gemm_steps * s.numbers, e.accumulation);
-  add("GEMM unit", "register bits", events.gemm_steps * GemmRegisterBits(c), e.register_bit);
+  energy.Add("GEMM unit", "multiplications", events.gemm_steps * s.products, e.multiplication);
+  energy.Add("GEMM unit", "additions of products", events.gemm_steps * (s.products - s.numbers), e.product_addition);
+  energy.Add("GEMM unit", "accumulations", events.gemm_steps * s.numbers, e.accumulation);
+  energy.Add("GEMM unit", "register bits", events.gemm_steps * GemmRegisterBits(c), e.register_bit);
   for (const auto& [op, name] : kOperationNames) {
-    add("ALU", fmt::format("{}s", name), events.alu_steps[static_cast<size_t>(op)] * s.numbers, e.Operation(op));
+    energy.Add("ALU", fmt::format("{}s", name), events.alu_steps[static_cast<size_t>(op)] * s.numbers, e.Operation(op));
   }
-  add("ALU", "register bits",
-      (kAluElements * (alu_steps + events.reset_steps) + events.second_operands) * s.accumulator, e.register_bit);
+  energy.Add("ALU", "register bits",
+             (kAluElements * (alu_steps + events.reset_steps) + events.second_operands) * s.accumulator,
+             e.register_bit);
   memory("accumulators",
          (events.gemm_steps + events.reset_steps + alu_steps + events.second_operands + written) * s.accumulator,
          AccumulatorMemories(c));
@@ -241,13 +232,13 @@ StatusOr<Energy> EnergyOf(const Events& events, const Config& c, int node_nm) {
   memory("input buffer", (events.gemm_steps + events.inputs_loaded) * s.input, InputMemory(c));
   memory("weight buffer", (events.gemm_steps + events.weights_loaded) * s.weight, WeightMemory(c));
   memory("micro-op buffer", (events.uops_read() + kUopCopies * events.uops_loaded) * s.uop, UopMemories(c));
-  add("memory port", "register bits", 8 * events.bytes(), e.register_bit);
-  add("fetch and queues", "register bits", events.all_instructions() * kInstructionBits, e.register_bit);
+  energy.Add("memory port", "register bits", 8 * events.bytes(), e.register_bit);
+  energy.Add("fetch and queues", "register bits", events.all_instructions() * kInstructionBits, e.register_bit);
   for (const Stage stage : kAllStages) {
-    add("fetch and queues", fmt::format("bits of the {} queue read and written", NameOf(stage)),
-        2 * events.instructions[static_cast<size_t>(stage)] * QueueWord(c, stage), e.MemoryBit(Queue(c, stage)));
+    energy.Add("fetch and queues", fmt::format("bits of the {} queue read and written", NameOf(stage)),
+               2 * events.instructions[static_cast<size_t>(stage)] * QueueWord(c, stage), e.MemoryBit(Queue(c, stage)));
   }
-  add("outer memory", "bytes", events.bytes(), hardware::kOuterMemoryEnergyPerByte);
+  energy.Add("outer memory", "bytes", events.bytes(), hardware::kOuterMemoryEnergyPerByte);
   return energy;
 }
 
