@@ -2,8 +2,7 @@
 
 #include "gtest/gtest.h"
 #include "kiln/ir/random_graph.h"
-#include "kiln/ir/shape_inference.h"
-#include "kiln/support/check.h"
+#include "tests/targets/inferred_node.h"
 #include "tests/targets/systolic/compiled.h"
 
 namespace kiln::systolic {
@@ -74,14 +73,9 @@ TEST(SystolicWeights, TilesFollowTheOrderOfFetching) {
 // Weights that another kernel computes are not there before it has ended, though the product's inputs are.
 TEST(SystolicCodegen, ProductsWaitForWeightsThatAreComputed) {
   Graph graph("product");
-  const auto add = [&graph](Op op, const std::string& name, std::vector<Value*> operands) {
-    Node* node = graph.AddNode(op, name, std::move(operands), {name});
-    KILN_CHECK(InferNode(graph, *node).ok());
-    return node->result();
-  };
   Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 6, 5}});
   Value* y = graph.AddInput("y", {ElementType::kFloat32, Shape{1, 5, 7}});
-  graph.MarkOutput(add(Op::kMatMul, "product", {x, add(Op::kSigmoid, "gate", {y})}));
+  graph.MarkOutput(AddInferred(graph, Op::kMatMul, "product", {x, AddInferred(graph, Op::kSigmoid, "gate", {y})}));
   const std::vector<std::vector<Tensor>> images = {RandomInputs(graph, 3)};
   const auto prepared = Prepare(std::move(graph), images);
   ASSERT_TRUE(prepared.ok()) << prepared.status();
@@ -103,17 +97,12 @@ TEST(SystolicCodegen, ProductsWaitForWeightsThatAreComputed) {
 // A product waits for the kernel that computes its weights, not for one behind that which has nothing to do with it.
 TEST(SystolicCodegen, WaitsReachBackToTheLastWriterOnly) {
   Graph graph("product");
-  const auto add = [&graph](Op op, const std::string& name, std::vector<Value*> operands) {
-    Node* node = graph.AddNode(op, name, std::move(operands), {name});
-    KILN_CHECK(InferNode(graph, *node).ok());
-    return node->result();
-  };
   Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 6, 5}});
   Value* y = graph.AddInput("y", {ElementType::kFloat32, Shape{1, 5, 7}});
   Value* z = graph.AddInput("z", {ElementType::kFloat32, Shape{1, 4, 4}});
-  Value* gate = add(Op::kSigmoid, "gate", {y});
-  graph.MarkOutput(add(Op::kSigmoid, "other", {z}));
-  graph.MarkOutput(add(Op::kMatMul, "product", {x, gate}));
+  Value* gate = AddInferred(graph, Op::kSigmoid, "gate", {y});
+  graph.MarkOutput(AddInferred(graph, Op::kSigmoid, "other", {z}));
+  graph.MarkOutput(AddInferred(graph, Op::kMatMul, "product", {x, gate}));
   const std::vector<std::vector<Tensor>> images = {RandomInputs(graph, 3)};
   const auto prepared = Prepare(std::move(graph), images);
   ASSERT_TRUE(prepared.ok()) << prepared.status();

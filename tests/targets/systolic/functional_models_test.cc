@@ -7,12 +7,11 @@
 
 #include "kiln/frontend/onnx.h"
 #include "kiln/ir/random_graph.h"
-#include "kiln/ir/shape_inference.h"
-#include "kiln/support/check.h"
 #include "kiln/support/cpu.h"
 #include "kiln/support/parallel.h"
 #include "kiln/targets/systolic/cycle.h"
 #include "kiln/targets/systolic/functional.h"
+#include "tests/targets/inferred_node.h"
 #include "tests/targets/systolic/compiled.h"
 #include "tests/targets/systolic/random_instruction.h"
 
@@ -38,22 +37,18 @@ TEST(FunctionalAndCycle, AgreeOnRandomInstructions) {
 Graph RandomImageGraph() {
   Random random(12);
   Graph graph("two_convolutions");
-  const auto add = [&graph](Op op, std::string name, std::vector<Value*> operands, Attributes attributes = {}) {
-    Node* node = graph.AddNode(op, name, std::move(operands), {name}, std::move(attributes));
-    KILN_CHECK(InferNode(graph, *node).ok());
-    return node->result();
-  };
   const auto convolve = [&](std::string name, Value* x, int64_t in, int64_t out) {
     Tensor weights(ElementType::kFloat32, Shape{out, in, 3, 3});
     for (float& value : weights.data<float>()) value = static_cast<float>(random.Uniform(-0.3, 0.3));
     Attributes attributes;
     attributes.Set("pads", std::vector<int64_t>{1, 1, 1, 1});
-    return add(Op::kConv, name, {x, graph.AddConstant(name + "_weights", std::move(weights))}, std::move(attributes));
+    return AddInferred(graph, Op::kConv, name, {x, graph.AddConstant(name + "_weights", std::move(weights))},
+                       std::move(attributes));
   };
   Value* x = graph.AddInput("image", {ElementType::kFloat32, Shape{1, 3, 11, 9}});
-  Value* a = add(Op::kRelu, "relu", {convolve("conv1", x, 3, 12)});
-  Value* b = add(Op::kAdd, "sum", {convolve("conv2", a, 12, 12), a});
-  graph.MarkOutput(add(Op::kSigmoid, "out", {b}));
+  Value* a = AddInferred(graph, Op::kRelu, "relu", {convolve("conv1", x, 3, 12)});
+  Value* b = AddInferred(graph, Op::kAdd, "sum", {convolve("conv2", a, 12, 12), a});
+  graph.MarkOutput(AddInferred(graph, Op::kSigmoid, "out", {b}));
   return graph;
 }
 

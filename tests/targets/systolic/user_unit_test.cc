@@ -4,10 +4,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kiln/ir/random_graph.h"
-#include "kiln/ir/shape_inference.h"
-#include "kiln/support/check.h"
 #include "kiln/targets/systolic/cycle.h"
 #include "kiln/targets/systolic/functional.h"
+#include "tests/targets/inferred_node.h"
 #include "tests/targets/systolic/compiled.h"
 
 namespace kiln::systolic {
@@ -27,11 +26,6 @@ void PrintTo(const Pool& pool, std::ostream* out) { *out << pool.what; }
 // A convolution whose results are pooled, and an operator behind.
 Graph PooledConvolution(const Pool& pool) {
   Graph graph("pool");
-  const auto add = [&graph](Op op, const std::string& name, std::vector<Value*> operands, Attributes attributes = {}) {
-    Node* node = graph.AddNode(op, name, std::move(operands), {name}, std::move(attributes));
-    KILN_CHECK(InferNode(graph, *node).ok());
-    return node->result();
-  };
   Value* x = graph.AddInput("x", {ElementType::kFloat32, pool.input});
   Attributes attributes;
   attributes.Set("kernel_shape", pool.kernel);
@@ -39,8 +33,8 @@ Graph PooledConvolution(const Pool& pool) {
   attributes.Set("pads", pool.pads);
   attributes.Set("dilations", pool.dilations);
   attributes.Set("ceil_mode", int64_t{pool.ceil});
-  Value* pooled = add(Op::kMaxPool, "pool", {add(Op::kNeg, "negated", {x})}, attributes);
-  graph.MarkOutput(add(Op::kRelu, "relu", {pooled}));
+  Value* pooled = AddInferred(graph, Op::kMaxPool, "pool", {AddInferred(graph, Op::kNeg, "negated", {x})}, attributes);
+  graph.MarkOutput(AddInferred(graph, Op::kRelu, "relu", {pooled}));
   return graph;
 }
 
