@@ -85,7 +85,8 @@ Group Lowering::PlanNode(const Node& node) {
     host(fmt::format("{} of other elements than fp32", node.info().text));
     return group;
   }
-  if (UserWindowsOf(node).has_value()) {
+  group.user_windows = UserWindowsOf(node);
+  if (group.user_windows.has_value()) {
     follow(Group::Kind::kUser, 0, 0);
     return group;
   }

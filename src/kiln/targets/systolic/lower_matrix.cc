@@ -10,6 +10,7 @@
 #include "kiln/numerics/quantise.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/systolic/lower_operands.h"
+#include "kiln/targets/systolic/lower_windows.h"
 #include "kiln/targets/systolic/lowering.h"
 #include "kiln/targets/systolic/numbers.h"
 #include "kiln/targets/systolic/schedule.h"
@@ -96,10 +97,6 @@ void FillOffsets(const WeightCodes& codes, const Format& format, int64_t batch, 
   }
 }
 
-bool FitsExtent(std::initializer_list<int64_t> sizes) {
-  return std::all_of(sizes.begin(), sizes.end(), [](int64_t size) { return size >= 1 && size <= (1 << 22); });
-}
-
 View WithoutLastAxis(const View& view) {
   View out = view;
   out.shape.pop_back();
@@ -112,25 +109,9 @@ std::string Dimensions(int64_t a, int64_t b) { return fmt::format("{}x{}", a, b)
 
 // The sizes of a convolution's instruction. Grouped: one group is a batch, the graph's own batch is left out.
 Convolution SizesOf(const ConvGeometry& g, bool grouped) {
-  const WindowAxis &y = g.axes[0], &x = g.axes[1];
-  const auto narrow = [](int64_t size) { return static_cast<int32_t>(size); };  // FitsExtent has been asked
-  Convolution c;
-  c.height = narrow(y.input);
-  c.width = narrow(x.input);
-  c.channels = narrow(grouped ? g.in_channels / g.groups : g.in_channels);
-  c.batch = narrow(grouped ? g.groups : g.batch);
-  c.kernel_y = narrow(y.kernel);
-  c.kernel_x = narrow(x.kernel);
-  c.stride_y = narrow(y.stride);
-  c.stride_x = narrow(x.stride);
-  c.dilation_y = narrow(y.dilation);
-  c.dilation_x = narrow(x.dilation);
-  c.pad_top = narrow(y.pad_begin);
-  c.pad_left = narrow(x.pad_begin);
-  c.out_height = narrow(y.output);
-  c.out_width = narrow(x.output);
-  c.out_channels = narrow(grouped ? g.out_channels / g.groups : g.out_channels);
-  return c;
+  const int64_t together = grouped ? g.groups : 1;
+  return ConvolutionOver(g.axes[0], g.axes[1], grouped ? g.groups : g.batch, g.in_channels / together,
+                         g.out_channels / together);
 }
 
 // Weights from [out][in / groups][kh][kw] to [groups][ky, kx, c][n]; depthwise to [ky, kx][c].
@@ -192,10 +173,9 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
   const Config at = AtPrecision(config_, precision);
   KILN_ASSIGN_OR_RETURN(const ConstantWeights weights, ConstantWeights::Read(*weight, 1, at));
   const WindowAxis &y = g.axes[0], &x = g.axes[1];
-  if (!FitsExtent({g.batch, g.in_channels, g.out_channels, y.input, x.input, y.output, x.output, y.kernel, x.kernel,
-                   y.stride, x.stride, y.dilation, x.dilation, y.pad_begin + 1, x.pad_begin + 1,
-                   SaturatingMul(y.kernel, x.kernel), SaturatingMul(y.kernel, y.output),
-                   SaturatingMul(x.kernel, x.output)})) {
+  if (!FitsCounts(y) || !FitsCounts(x) ||
+      !FitsCounts({g.batch, g.in_channels, g.out_channels, SaturatingMul(y.kernel, x.kernel),
+                   SaturatingMul(y.kernel, y.output), SaturatingMul(x.kernel, x.output)})) {
     return ToHost("the convolution is larger than the machine counts");
   }
 
@@ -222,8 +202,8 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
   trial.convolution = SizesOf(g, grouped);
   trial.convolution.input_scales.present = blocks;
   if (!HasTiling(trial, config_)) return ToHost("one output position needs more than the input buffer holds");
-  const std::string operation =
-      DescribeConvolution(g, depthwise) + (bias != nullptr || !group.bias.empty() ? " + bias" : "") + group.chain.text;
+  const std::string operation = DescribeConvolution(g, depthwise) +
+                                (bias != nullptr || !group.bias.empty() ? " + bias" : "") + group.chain.text;
   Kernel kernel = NewKernel(group, depthwise ? "depthwise" : "matrix", operation);
 
   // Block scales lie along the channels, and a group's channels begin with a block.
@@ -273,14 +253,11 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
     in.precision = static_cast<uint8_t>(precision);
     in.convolution = SizesOf(g, grouped);
     Convolution& c = in.convolution;
-    const auto outer = [&](const std::vector<int64_t>& strides, int64_t channels) {
-      return std::array<int64_t, kOuterLoops>{grouped ? channels * strides[3] : strides[0], strides[1], strides[2], 0};
-    };
     const auto stream_of = [&](const View& view) {
-      Stream stream = StreamOf(view);
-      stream.outer_stride = outer(view.strides, cout);
-      stream.element_stride = view.strides[3];
-      if (view.blocked()) stream.blocks.outer_stride = outer(view.blocks.strides, cout / block);
+      Stream stream = StreamOfPixels(view);
+      if (!grouped) return stream;
+      stream.outer_stride[0] = cout * view.strides[3];  // from group to group
+      if (view.blocked()) stream.blocks.outer_stride[0] = cout / block * view.blocks.strides[3];
       return stream;
     };
     // The view of one image of a grouped convolution.
@@ -343,7 +320,7 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
   View output = Landing(result, rows_axis);
   const int64_t k = a.shape.back(), n = output.shape.back();
   const int64_t m = output.shape[output.shape.size() - 2];
-  if (!FitsExtent({k, n, m, output.elements()})) return ToHost("the product is larger than the machine counts");
+  if (!FitsCounts({k, n, m, output.elements()})) return ToHost("the product is larger than the machine counts");
   std::vector<int64_t> lead(output.shape.begin(), output.shape.end() - 2);
   std::vector<int64_t> a_shape(output.shape);
   a_shape.back() = k;

@@ -2,6 +2,7 @@
 #include "fmt/format.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/systolic/lower_operands.h"
+#include "kiln/targets/systolic/lower_windows.h"
 #include "kiln/targets/systolic/lowering.h"
 #include "kiln/targets/systolic/numbers.h"
 #include "kiln/targets/systolic/schedule.h"
@@ -9,33 +10,8 @@
 namespace kiln::systolic {
 namespace {
 
-// The instruction's sizes; nullopt where the machine does not count as far.
-std::optional<Convolution> SizesOf(const UserWindows& windows) {
-  if (windows.axes.size() != 2) return std::nullopt;
-  const auto counts = [](int64_t size) { return size >= 1 && size <= (1 << 22); };
-  if (!counts(windows.batch) || !counts(windows.channels)) return std::nullopt;
-  for (const WindowAxis& axis : windows.axes) {
-    for (const int64_t size : {axis.input, axis.output, axis.kernel, axis.stride, axis.dilation, axis.pad_begin + 1}) {
-      if (!counts(size)) return std::nullopt;
-    }
-  }
-  const WindowAxis &y = windows.axes[0], &x = windows.axes[1];
-  const auto narrow = [](int64_t size) { return static_cast<int32_t>(size); };
-  Convolution c;
-  c.batch = narrow(windows.batch);
-  c.height = narrow(y.input);
-  c.width = narrow(x.input);
-  c.channels = c.out_channels = narrow(windows.channels);
-  c.kernel_y = narrow(y.kernel);
-  c.kernel_x = narrow(x.kernel);
-  c.stride_y = narrow(y.stride);
-  c.stride_x = narrow(x.stride);
-  c.dilation_y = narrow(y.dilation);
-  c.dilation_x = narrow(x.dilation);
-  c.pad_top = narrow(y.pad_begin);
-  c.pad_left = narrow(x.pad_begin);
-  c.out_height = narrow(y.output);
-  c.out_width = narrow(x.output);
+Convolution SizesOf(const UserWindows& windows) {
+  Convolution c = ConvolutionOver(windows.axes[0], windows.axes[1], windows.batch, windows.channels, windows.channels);
   c.pad_code = windows.pad_code;
   return c;
 }
@@ -54,25 +30,21 @@ std::optional<UserWindows> Lowering::UserWindowsOf(const Node& node) const {
   auto windows = config_.user_unit->unit->WindowsOf(node, graph_.source(), -(1 << (config_.input_format.bits - 1)));
   // A node that is wrong is reported by whoever takes it next.
   if (!windows.ok() || !windows->has_value()) return std::nullopt;
-  const auto sizes = SizesOf(**windows);
-  if (!sizes.has_value()) return std::nullopt;
+  if ((*windows)->axes.size() != 2 || !FitsCounts({(*windows)->batch, (*windows)->channels})) return std::nullopt;
   for (const WindowAxis& axis : (*windows)->axes) {
-    const bool only_padding =
-        axis.pad_begin >= axis.Extent() || (axis.output - 1) * axis.stride - axis.pad_begin >= axis.input;
-    if (only_padding || axis.dilation > axis.input) return std::nullopt;
+    if (!FitsCounts(axis) || SeesPaddingAlone(axis) || axis.dilation > axis.input) return std::nullopt;
   }
   Instruction trial;
   trial.opcode = Opcode::kDepthwise;
   trial.user_unit = true;
-  trial.convolution = *sizes;
+  trial.convolution = SizesOf(**windows);
   if (!HasTiling(trial, config_)) return std::nullopt;
   return *std::move(*windows);
 }
 
 StatusOr<Kernel> Lowering::EmitUser(const Group& group) {
   const Node& node = *group.anchor;
-  const auto windows = UserWindowsOf(node);
-  KILN_CHECK(windows.has_value());  // as it was planned
+  const std::optional<UserWindows>& windows = group.user_windows;
   const WindowAxis &y = windows->axes[0], &x = windows->axes[1];
   Kernel kernel = NewKernel(group, config_.user_unit->name,
                             fmt::format("{} {}x{} /{} @{}x{}x{}", windows->operation, y.kernel, x.kernel, y.stride,
@@ -93,7 +65,7 @@ StatusOr<Kernel> Lowering::EmitUser(const Group& group) {
   Instruction& in = work.instruction;
   in.opcode = Opcode::kDepthwise;
   in.user_unit = true;
-  in.convolution = *SizesOf(*windows);
+  in.convolution = SizesOf(*windows);
   Convolution& c = in.convolution;
   c.input_batch_stride = input.strides[0];
   c.input_row_stride = input.strides[1];
@@ -109,25 +81,15 @@ StatusOr<Kernel> Lowering::EmitUser(const Group& group) {
   std::fill(parameters.scales.begin(), parameters.scales.end(), scale);
   std::fill(parameters.offsets.begin(), parameters.offsets.end(), -windows->zero_points * input.encoding.zero_point);
 
-  const auto stream_of = [](const View& view) {
-    Stream stream = StreamOf(view);
-    stream.outer_stride = {view.strides[0], view.strides[1], view.strides[2], 0};
-    stream.element_stride = view.strides[3];
-    if (view.blocked()) {
-      const std::vector<int64_t>& scales = view.blocks.strides;
-      stream.blocks.outer_stride = {scales[0], scales[1], scales[2], 0};
-    }
-    return stream;
-  };
   VectorProgram& v = in.vector;
   v.outer = {c.batch, c.out_height, c.out_width, 1};
   v.length = c.out_channels;
   for (View& operand : operands) {
     KILN_ASSIGN_OR_RETURN(operand, AlongBlocks(Transposed(operand, to_nhwc), 3, &kernel.works));
-    PushOperand(stream_of(operand), operand, &work);
+    PushOperand(StreamOfPixels(operand), operand, &work);
   }
   v.passes = {FinalPass(Source::kAccumulator, {}, group.chain)};
-  SetOutput(stream_of(output), output, &work);
+  SetOutput(StreamOfPixels(output), output, &work);
   work.input_counts = CountsOf(input.encoding, Side::kInput, config_);
   work.input_zero = input.encoding.zero_point;
   work.input = PlaceOf(input);

@@ -1,12 +1,14 @@
 // Programs of the vector unit: element-wise chains, copies, pools, reductions, soft-max, layer normalisation.
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "fmt/format.h"
 #include "kiln/ir/indexing.h"
 #include "kiln/ir/window.h"
 #include "kiln/numerics/quantise.h"
 #include "kiln/support/check.h"
+#include "kiln/targets/systolic/lower_windows.h"
 #include "kiln/targets/systolic/lowering.h"
 #include "kiln/targets/systolic/stages.h"
 #include "kiln/targets/systolic/timing.h"
@@ -15,7 +17,6 @@ namespace kiln::systolic {
 namespace {
 
 constexpr int64_t kMaxInstructionsPerKernel = 4096;
-constexpr int64_t kMaxExtent = 1 << 22;
 
 // Loops in the order an instruction makes them: rows outermost first, `inner` the words' axis.
 struct Nest {
@@ -232,9 +233,9 @@ Status Lowering::EmitNest(const VectorSpec& spec, std::vector<Work>* works) cons
     best = std::move(nest);
   }
   for (const Loop& loop : best.outer) {
-    if (loop.count > kMaxExtent) return ToHost("an axis longer than the machine counts");
+    if (loop.count > kMostCounted) return ToHost("an axis longer than the machine counts");
   }
-  if (best.inner.count > kMaxExtent) return ToHost("an axis longer than the machine counts");
+  if (best.inner.count > kMostCounted) return ToHost("an axis longer than the machine counts");
   if (InstructionsOf(best) > kMaxInstructionsPerKernel) {
     return ToHost(fmt::format("needs {} vector instructions", InstructionsOf(best)));
   }
@@ -338,16 +339,12 @@ StatusOr<Kernel> Lowering::EmitPool(const Group& group) {
   if (g.axes.size() != 2) return ToHost(fmt::format("a pool over {} axes", g.axes.size()));
   const bool max = node.op() == Op::kMaxPool || node.op() == Op::kGlobalMaxPool;
   for (const WindowAxis& axis : g.axes) {
-    for (int64_t size : {axis.input, axis.output, axis.kernel, axis.stride, axis.dilation, axis.pad_begin + 1}) {
-      if (size < 1 || size > kMaxExtent) return ToHost("the pool is larger than the machine counts");
-    }
+    if (!FitsCounts(axis)) return ToHost("the pool is larger than the machine counts");
     const int64_t reach = (axis.output - 1) * axis.stride - axis.pad_begin + axis.Extent();
     if (!max && g.count_include_pad && reach > axis.input + axis.pad_end) {
       return ToHost("an average whose last window reaches beyond the padding");
     }
-    if (axis.pad_begin >= axis.Extent() || (axis.output - 1) * axis.stride - axis.pad_begin >= axis.input) {
-      return ToHost("a window that holds nothing but padding");
-    }
+    if (SeesPaddingAlone(axis)) return ToHost("a window that holds nothing but padding");
     // With dilation a window may step over the whole image.
     if (axis.dilation > axis.input) return ToHost("a dilation larger than the image");
   }
@@ -371,24 +368,18 @@ StatusOr<Kernel> Lowering::EmitPool(const Group& group) {
   v.outer = {static_cast<int32_t>(g.batch), static_cast<int32_t>(g.axes[0].output),
              static_cast<int32_t>(g.axes[1].output), 1};
   v.length = static_cast<int32_t>(g.channels);
-  const auto stream = [&](const View& view, bool windowed) {
-    Stream s = StreamOf(view);
-    s.outer_stride = {view.strides[0], windowed ? 0 : view.strides[1], windowed ? 0 : view.strides[2], 0};
-    s.element_stride = view.strides[3];
-    if (!view.blocked()) return s;
-    const std::vector<int64_t>& scales = view.blocks.strides;
-    s.blocks.outer_stride = {scales[0], windowed ? 0 : scales[1], windowed ? 0 : scales[2], 0};
-    s.blocks.row_stride = windowed ? scales[1] : 0;
-    s.blocks.column_stride = windowed ? scales[2] : 0;
-    return s;
-  };
-  PushOperand(stream(input, true), input, &work);
+  // Rows and columns of the image are the window's to walk.
+  Stream image = StreamOfPixels(input);
+  image.outer_stride[1] = image.outer_stride[2] = 0;
+  image.blocks.row_stride = std::exchange(image.blocks.outer_stride[1], 0);
+  image.blocks.column_stride = std::exchange(image.blocks.outer_stride[2], 0);
+  PushOperand(image, input, &work);
   for (View& operand : operands) {
     KILN_ASSIGN_OR_RETURN(operand, AlongBlocks(Transposed(operand, to_nhwc), 3, &kernel.works));
-    PushOperand(stream(operand, false), operand, &work);
+    PushOperand(StreamOfPixels(operand), operand, &work);
   }
   v.passes = {FinalPass(Source::kOperand0, {}, group.chain)};
-  SetOutput(stream(output, false), output, &work);
+  SetOutput(StreamOfPixels(output), output, &work);
   kernel.works.push_back(std::move(work));
   KILN_RETURN_IF_ERROR(Land(output, target, &kernel.works));
   views_[group.result] = result;

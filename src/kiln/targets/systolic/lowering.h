@@ -19,10 +19,11 @@ struct Group {
   enum class Kind { kMatrix, kUser, kPool, kReduce, kSoftmax, kLayerNorm, kElementwise, kMove, kHost };
   Kind kind = Kind::kHost;
   const Node* anchor = nullptr;
-  Chain chain;                     // what follows the anchor (kElementwise: anchor included)
-  const Value* base = nullptr;     // kElementwise: the value that the chain starts from
-  const Value* result = nullptr;   // what leaves the kernel (kMove, kHost: see the node)
-  std::vector<const Value*> bias;  // kMatrix: constants per channel, added first
+  Chain chain;                              // what follows the anchor (kElementwise: anchor included)
+  const Value* base = nullptr;              // kElementwise: the value that the chain starts from
+  const Value* result = nullptr;            // what leaves the kernel (kMove, kHost: see the node)
+  std::vector<const Value*> bias;           // kMatrix: constants per channel, added first
+  std::optional<UserWindows> user_windows;  // kUser
   std::vector<const Node*> nodes;
   std::string reason;  // kHost
 };
