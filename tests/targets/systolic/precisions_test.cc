@@ -70,8 +70,29 @@ TEST(SystolicPrecisions, AProductTakesTheOneOfItsOperands) {
   const auto none = Product("e4m3 per_tensor symmetric", "int4 per_tensor symmetric");
   EXPECT_THAT(PrecisionsOf(*none), ElementsAre());
   EXPECT_THAT(KernelList(*none),
-              HasSubstr("activations are e4m3, the array takes int8; the array's precisions are int8 "
-                        "x int8, e4m3 x e4m3, posit8_1 x int4"));
+              HasSubstr("as int8 x int8: activations are e4m3, the array takes int8; as e4m3 x e4m3: weights are int4, "
+                        "the array takes e4m3; as posit8_1 x int4: activations are e4m3, the array takes posit8_1"));
+}
+
+// Also where it is not the format that a precision refuses, and another one comes before it.
+TEST(SystolicPrecisions, AZeroPointThatFloatSumsRefuseIsNamed) {
+  Config config = ThreePrecisions();
+  const std::string network = R"(graph "t" {
+  input %x : f32[1x2] quant int8 per_tensor scale=[0.25] zero=[3]
+  const %w : f32[2x2] quant int8 per_tensor symmetric scale=[0.25] = [0.5, -0.5, 0.25, 0.0]
+  %1 = matmul %x, %w : f32[1x2]
+  output %1
+})";
+  const std::string reason =
+      "int8 x int8: activations have a zero point, the array accumulates in fp32 (a recipe with symmetric: true";
+  EXPECT_THAT(KernelList(*Compile(network, config)), HasSubstr(reason));
+  std::swap(config.input_format, config.other_precisions[0].input);
+  std::swap(config.weight_format, config.other_precisions[0].weight);
+  EXPECT_THAT(KernelList(*Compile(network, config)), HasSubstr(reason));
+  config.other_precisions.clear();
+  config.input_format = config.weight_format = *FindFormat("int8");
+  config.accumulation_format = config.psum_format = *FindFormat("int32");
+  EXPECT_THAT(KernelList(*Compile(network, config)), testing::Not(HasSubstr("host")));
 }
 
 // What one layer writes in another format stands in memory as codes, and the next one reads them.
@@ -121,10 +142,13 @@ TEST(SystolicPrecisions, DepthwiseLayersOfOthersRunOnTheArray) {
                                format, Weights(36)),
                    ThreePrecisions());
   };
-  EXPECT_EQ(program("int8")->instructions()[0].opcode, Opcode::kDepthwise);
+  const auto int8 = program("int8");
+  EXPECT_EQ(int8->instructions()[0].opcode, Opcode::kDepthwise);
+  EXPECT_THAT(KernelList(*int8), testing::Not(HasSubstr("groups")));
   const auto e4m3 = program("e4m3");
   EXPECT_EQ(e4m3->instructions()[0].opcode, Opcode::kMatrix);
   EXPECT_EQ(e4m3->instructions()[0].precision, 1);
+  EXPECT_THAT(KernelList(*e4m3), HasSubstr("conv 3x3 4->4 /1 in 4 groups (the depthwise unit takes int8 x int8)"));
 }
 
 TEST(SystolicPrecisions, AMachineRefusesWhatItHasNot) {

@@ -139,12 +139,13 @@ OperandScales InputScales(const View& input, int64_t batch_stride, int64_t row_s
   return scales;
 }
 
-std::string DescribeConvolution(const ConvGeometry& g, bool depthwise) {
+// `why_groups`: for a depthwise one that runs as groups.
+std::string DescribeConvolution(const ConvGeometry& g, bool depthwise, const std::string& why_groups) {
   const WindowAxis &y = g.axes[0], &x = g.axes[1];
   std::string text = fmt::format("{} {} {}->{} /{}", depthwise ? "depthwise" : "conv", Dimensions(y.kernel, x.kernel),
                                  g.in_channels, g.out_channels, y.stride);
   if (y.stride != x.stride) text += fmt::format(",{}", x.stride);
-  if (g.groups > 1 && !depthwise) text += fmt::format(" in {} groups", g.groups);
+  if (g.groups > 1 && !depthwise) text += fmt::format(" in {} groups{}", g.groups, why_groups);
   return text + fmt::format(" @{}", Dimensions(y.output, x.output));
 }
 
@@ -195,14 +196,19 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
   trial.opcode = Opcode::kDepthwise;
   trial.convolution = SizesOf(g, false);
   const bool blocks = input.blocked() || weights.blocked();
-  const bool depthwise = groups > 1 && cin == 1 && cout == 1 && precision == 0 && HasTiling(trial, config_);
+  const bool one_each = groups > 1 && cin == 1 && cout == 1;
+  const bool depthwise = one_each && precision == 0 && HasTiling(trial, config_);
+  const std::string why_groups =
+      one_each && precision > 0 && config_.depthwise_multipliers > 0
+          ? fmt::format(" (the depthwise unit takes {} x {})", config_.input_format.name, config_.weight_format.name)
+          : "";
   if (depthwise && blocks) return ToHost("the depthwise unit takes no block scales");
   const bool grouped = groups > 1 && !depthwise;
   trial.opcode = depthwise ? Opcode::kDepthwise : Opcode::kMatrix;
   trial.convolution = SizesOf(g, grouped);
   trial.convolution.input_scales.present = blocks;
   if (!HasTiling(trial, config_)) return ToHost("one output position needs more than the input buffer holds");
-  const std::string operation = DescribeConvolution(g, depthwise) +
+  const std::string operation = DescribeConvolution(g, depthwise, why_groups) +
                                 (bias != nullptr || !group.bias.empty() ? " + bias" : "") + group.chain.text;
   Kernel kernel = NewKernel(group, depthwise ? "depthwise" : "matrix", operation);
 

@@ -53,7 +53,8 @@ Status CheckOperand(const Encoding& e, Side side, const Config& config, std::str
     }
     if (e.zero_point != 0 && !config.accumulation_format.is_integer()) {
       return ToHost(
-          fmt::format("{} have a zero point, the array accumulates in {}", what, config.accumulation_format.name));
+          fmt::format("{} have a zero point, the array accumulates in {} (a recipe with symmetric: true gives none)",
+                      what, config.accumulation_format.name));
     }
     return OkStatus();
   }
@@ -63,13 +64,15 @@ Status CheckOperand(const Encoding& e, Side side, const Config& config, std::str
 }
 
 StatusOr<int> FindPrecision(const Config& config, const std::function<Status(const Config& at)>& takes) {
-  Status first = takes(AtPrecision(config, 0));
-  if (first.ok()) return 0;
-  for (int p = 1; p < config.precisions(); ++p) {
-    if (takes(AtPrecision(config, p)).ok()) return p;
+  std::string reasons;
+  for (int p = 0; p < config.precisions(); ++p) {
+    const Config at = AtPrecision(config, p);
+    Status taken = takes(at);
+    if (taken.ok()) return p;
+    if (config.precisions() == 1 || taken.code() != StatusCode::kUnimplemented) return taken;
+    reasons += fmt::format("{}as {}: {}", p > 0 ? "; " : "", DescribePrecisions(at), MessageOf(taken));
   }
-  if (config.precisions() == 1 || first.code() != StatusCode::kUnimplemented) return first;
-  return ToHost(fmt::format("{}; the array's precisions are {}", MessageOf(first), DescribePrecisions(config)));
+  return ToHost(reasons);
 }
 
 double FactorOf(const Encoding& e, Side side, const Config& config) {

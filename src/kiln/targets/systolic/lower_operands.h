@@ -24,7 +24,7 @@ enum class Side { kInput, kWeight };
 // the reason when it may not. `what` begins the reason: "activations".
 Status CheckOperand(const Encoding& encoding, Side side, const Config& config, std::string_view what);
 // The first precision whose formats `takes` accepts, being asked with the design point at each (AtPrecision).
-// Unimplemented, with the first precision's reason, where there is none.
+// Unimplemented, with the reason of each precision, where there is none.
 StatusOr<int> FindPrecision(const Config& config, const std::function<Status(const Config& at)>& takes);
 // What one count of such an operand is worth, block scales aside: value = factor * what the array counts.
 double FactorOf(const Encoding& encoding, Side side, const Config& config);
