@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "kiln/support/check.h"
@@ -93,7 +94,7 @@ class MatrixGenerator {
   }
 
   // Rows of constants, an element an output block in each: [groups of blocks that are on chip together][row][block];
-  // behind each group the residual's multiplier.
+  // behind each group a residual's multiplier.
   void PlaceConstants() {
     const Requantisation& r = layer_.requantisation;
     std::vector<const std::vector<int32_t>*> rows = {&r.bias};
@@ -104,14 +105,14 @@ class MatrixGenerator {
     if (r.multiplies) rows.push_back(&r.multipliers);
     KILN_CHECK(std::ssize(rows) == shape_.constant_rows);
     const int64_t blocks = layer_.output_blocks();
-    const bool all_fit = blocks * shape_.constant_rows + 1 <= regions_.constants;
+    const bool all_fit = shape_.ConstantElements(blocks) <= regions_.constants;
     constant_blocks_ = all_fit ? blocks : tiling_.blocks;
     std::vector<uint8_t> bytes;
     for (int64_t first = 0; first < blocks; first += constant_blocks_) {
       for (const std::vector<int32_t>* row : rows) {
         for (int64_t o = first; o < first + constant_blocks_; ++o) AppendElement(*row, o, &bytes);
       }
-      AppendElement({}, 0, &bytes);
+      if (shape_.residual) AppendElement({}, 0, &bytes);
     }
     constants_at_ = context_.image->Add(bytes);
   }
@@ -130,7 +131,7 @@ class MatrixGenerator {
     }
   }
 
-  int64_t constant_elements() const { return constant_blocks_ * shape_.constant_rows + 1; }
+  int64_t constant_elements() const { return shape_.ConstantElements(constant_blocks_); }
 
   // ----- constants on chip
 
@@ -161,11 +162,24 @@ class MatrixGenerator {
                   {constants_at_ + static_cast<uint64_t>(bytes), at, 1, constant_elements(), constant_elements()});
   }
 
-  // All constants, behind a region's sums.
-  void LoadCopy(size_t region) {
+  int64_t CopyAt(size_t region) const { return static_cast<int64_t>(region) * regions_.pitch + regions_.constants_at; }
+
+  // All constants, behind a region's sums: the first time from memory, then from there by the ALU, since the first
+  // tiles want the port.
+  void MakeCopy(size_t region) {
     if (copies_there_[region]) return;
     copies_there_[region] = true;
-    LoadConstantsAt(0, static_cast<int64_t>(region) * regions_.pitch + regions_.constants_at);
+    if (!first_copy_.has_value()) {
+      first_copy_ = region;
+      return LoadConstantsAt(0, CopyAt(region));
+    }
+    const auto to = static_cast<uint32_t>(CopyAt(region)), from = static_cast<uint32_t>(CopyAt(*first_copy_));
+    Loops loops;
+    loops.inner = constant_elements();
+    loops.dst_inner = 1;
+    emitter_.Reset({to, 0, 0}, loops);
+    loops.src_inner = 1;
+    emitter_.Alu(AluOp::kAdd, std::vector<Uop>{{to, from, 0}}, loops);
   }
 
   // ----- a tile
@@ -198,6 +212,7 @@ class MatrixGenerator {
       ++chunk_;
     }
     if (threads() == 2 && !prepared) EmitPreparation(k);
+    if (k == 0) MakeEarlyCopies();
     if (threads() > 2 && k == 0) ClearUpTo(last_early());
     if (threads() == 1) {
       EmitResultOperands(tile);
@@ -205,16 +220,20 @@ class MatrixGenerator {
     }
   }
 
-  size_t tiles_ahead() const { return static_cast<size_t>(TilesAhead(tiling_.threads)); }
-
   void EmitBehindFirstPiece(size_t k) {
     if (threads() == 1 || k == 0) return;
-    if (threads() == 4) LoadCopy(0);  // the last one, where the GEMM unit has left the region
+    if (threads() == 4) MakeCopy(0);  // the last one, where the GEMM unit has left the region
     // Loads come before the last region's zeros.
     const bool early = k == 1 && last_early() + 1 < threads();
     if (k == 2 && last_early() + 1 < threads() && threads() <= tiles_.size()) ResetSums(threads() - 1);
     EmitResult(k - 1);
     if (threads() > 2 && !early) ClearUpTo(k + static_cast<size_t>(TilesAhead(tiling_.threads)));
+  }
+
+  // Where the GEMM unit does not work yet.
+  void MakeEarlyCopies() {
+    if (threads() < 4) return;
+    for (const size_t region : {2, 3, 1}) MakeCopy(region);
   }
 
   // Behind a chunk of the first tile: constants, not before there is time for them beside the chunks' loads unless the
@@ -227,10 +246,9 @@ class MatrixGenerator {
     if (cleared_ == 1 && !first_constants_ && left > time && !shape_.IsAluBound()) return;
     if (!first_constants_) {
       first_constants_ = true;
-      if (threads() < 4) return LoadConstants(tile);
-      for (const size_t region : {2, 3, 1}) LoadCopy(region);
-      return;
+      return threads() < 4 ? LoadConstants(tile) : MakeCopy(2);
     }
+    MakeEarlyCopies();
     if (threads() > 2) ClearUpTo(std::min(cleared_, last_early()));
   }
 
@@ -484,6 +502,7 @@ class MatrixGenerator {
   std::vector<int64_t> reset_;  // a region each: elements that have been reset
   size_t chunk_ = 0, cleared_ = 0;
   bool first_constants_ = false;
+  std::optional<size_t> first_copy_;
 };
 
 }  // namespace

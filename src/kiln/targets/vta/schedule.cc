@@ -90,7 +90,7 @@ bool FitsOnChip(const MatrixShape& shape, const MatrixTiling& t, const Config& c
   // More need the residuals' quarter, and stores whose tokens are not mistaken for each other.
   if (t.threads > 2 && (shape.residual || shape.planes > 1)) return false;
   if (t.blocks * t.rows * t.columns > regions.sums) return false;
-  if (t.blocks * shape.constant_rows + 1 > regions.constants) return false;
+  if (shape.ConstantElements(t.blocks) > regions.constants) return false;
   const int64_t turns = std::min(t.threads, 3);
   if (t.chunk * shape.InputRows(t.rows) * shape.InputColumns(t.columns, t.packed) > c.inputs() / turns) return false;
   if (shape.one_weight) return t.resident;

@@ -404,7 +404,7 @@ std::vector<Stretch> CutInto(int64_t first, int64_t count, int64_t piece) {
 AccumulatorRegions RegionsOf(const MatrixShape& shape, const Config& config, int threads) {
   const int64_t quarter = config.accumulators() / 4;
   if (threads == 4) {
-    const int64_t constants = std::ssize(shape.reads) * shape.constant_rows + 1;
+    const int64_t constants = shape.ConstantElements(std::ssize(shape.reads));
     return {quarter - constants, quarter, quarter - constants, constants, 4 * quarter};
   }
   if (threads == 3) return {quarter, quarter, 3 * quarter, quarter, 4 * quarter};

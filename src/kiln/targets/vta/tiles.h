@@ -52,6 +52,8 @@ struct MatrixShape {
   bool whole_columns = false;  // a row of the input may be read up to where the next column would stand
   Strides input, output;
 
+  // Constants of so many output blocks, and the residual's multiplier.
+  int64_t ConstantElements(int64_t blocks) const { return blocks * constant_rows + (residual ? 1 : 0); }
   // On chip, rows are as far apart as kernels need them.
   int64_t row_step() const { return kernel.y == 1 ? 1 : kernel.stride_y; }
   int64_t column_step(bool packed) const { return packed ? 1 : kernel.stride_x * x_step; }
