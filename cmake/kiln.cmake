@@ -133,6 +133,7 @@ function(kiln_tests name)
   add_executable(${name}_test ${sources})
   target_link_libraries(${name}_test PRIVATE ${ARG_LINK} kiln_test_support kiln_settings GTest::gmock GTest::gtest_main)
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR})
+  # Emitted designs run short programs here (rtl/testbench/Makefile).
   gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 600
-    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    ENVIRONMENT KILN_QUICK_BUILD=1 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()

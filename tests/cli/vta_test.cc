@@ -326,6 +326,7 @@ TEST_F(VtaNetworks, RunOnTheOriginalsConfiguration) {
   const auto json = nlohmann::json::parse(run.out);
   EXPECT_EQ(json["accelerator"]["name"], "1x4_i8w8a32_10_12_13_12");
   EXPECT_EQ(json["levels_compared"]["different"], 0);
+  EXPECT_EQ(json["kernels"][0]["name"], "conv_1");  // as its nodes have no names
   const Outcome compiled =
       Call({"compile", Path("net.kir"), "--on", Path("vta_config.json"), "--emit", Path("design")});
   ASSERT_EQ(compiled.code, kExitOk) << compiled.err;

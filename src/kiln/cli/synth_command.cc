@@ -31,18 +31,18 @@ class SynthCommand final : public Command {
     app.add_option("--depth", options_.depth, "Levels of units in the table")
         ->check(InRange(0, 16))
         ->capture_default_str();
-    const auto cells = app.add_option_group("Standard cells");
-    cells->add_option("--liberty", liberty_, "Their library; without: OSU 0.18 um, Debian's qflow-tech-osu018")
+    cells_ = app.add_option_group("Standard cells");
+    cells_->add_option("--liberty", liberty_, "Their library; without: OSU 0.18 um, Debian's qflow-tech-osu018")
         ->type_name("FILE");
-    cells->add_option("--clock-mhz", options_.clock_mhz, "Clock to map for, and to measure slack at")
+    cells_->add_option("--clock-mhz", options_.clock_mhz, "Clock to map for, and to measure slack at")
         ->check(CLI::Range(0.001, 100000.0).description(""))
         ->type_name("MHZ")
         ->capture_default_str();
-    cells->add_option("--memories", memories_, "count: their bits; registers: as flip-flops, only for small ones")
+    cells_->add_option("--memories", memories_, "count: their bits; registers: as flip-flops, only for small ones")
         ->check(CLI::IsMember({"count", "registers"}).description(""))
         ->type_name("HOW")
         ->capture_default_str();
-    cells->add_flag("--no-timing", no_timing_, "Areas alone, without OpenSTA");
+    cells_->add_flag("--no-timing", no_timing_, "Areas alone, without OpenSTA");
     app.add_option("--keep", keep_,
                    "Keep scripts, logs and the netlist in this folder; another run there maps only what is new")
         ->type_name("FOLDER");
@@ -60,6 +60,7 @@ class SynthCommand final : public Command {
 
   Status Run(Context& context) override {
     KILN_RETURN_IF_ERROR(CheckOutput(json_));
+    KILN_RETURN_IF_ERROR(CheckTarget());
     KILN_ASSIGN_OR_RETURN(const hardware::DesignSources sources, Sources());
     KILN_ASSIGN_OR_RETURN(options_.parameters, hardware::ParseParameters(parameters_));
     if (!liberty_.empty()) options_.liberty = liberty_;
@@ -95,6 +96,18 @@ class SynthCommand final : public Command {
     return hardware::SourcesOfModule(module_);
   }
 
+  // What is said of standard cells means nothing for an FPGA.
+  Status CheckTarget() const {
+    if (options_.fpga.empty()) return OkStatus();
+    for (const CLI::Option* option : cells_->get_options()) {
+      if (option->count() == 0) continue;
+      return ErrorAt("", option->get_name(), "is of standard cells, and --fpga asks for an FPGA's",
+                     "leave one of the two out");
+    }
+    return OkStatus();
+  }
+
+  CLI::Option_group* cells_ = nullptr;
   std::string folder_, top_, module_, parameters_, liberty_, keep_, json_, memories_ = "count";
   bool no_timing_ = false;
   hardware::SynthesisOptions options_;

@@ -131,6 +131,14 @@ StatusOr<std::vector<std::string>> NeededFiles(const fs::path& library, const st
 
 Status CheckRtlFolder(const fs::path& folder) {
   std::error_code error;
+  const std::string path = fs::absolute(folder, error).string();
+  if (path.find_first_of(" \t\n") != std::string::npos) {
+    return ErrorAt(folder.string(), "",
+                   path == folder.string()
+                       ? "make and Verilator take no blanks in paths"
+                       : fmt::format("make and Verilator take no blanks in paths, and this is {}", path),
+                   "name a folder without any in its path");
+  }
   if (!fs::exists(folder, error)) return OkStatus();
   if (!fs::is_directory(folder, error)) return ErrorAt(folder.string(), "", "is a file", "name a folder");
   if (fs::is_empty(folder, error) && !error) return OkStatus();

@@ -1,6 +1,20 @@
 #include "kiln/targets/interface/program.h"
 
+#include "fmt/format.h"
+
 namespace kiln {
+
+std::string KernelName(std::span<const Node* const> nodes) {
+  std::string name;
+  for (const Node* node : nodes) {
+    if (!node->name().empty()) name += (name.empty() ? "" : "+") + node->name();
+  }
+  if (!name.empty() || nodes.empty()) return name;
+  for (const Value* result : nodes[0]->results()) {
+    if (result != nullptr) return fmt::format("{}_{}", nodes[0]->info().text, result->name());
+  }
+  return std::string(nodes[0]->info().text);
+}
 
 int64_t Program::MacsTotal() const {
   int64_t total = 0;

@@ -3,6 +3,7 @@
 #define KILN_TARGETS_INTERFACE_PROGRAM_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,13 @@ struct Certificate {
   double gap() const { return lower_bound > 0 ? cost / lower_bound - 1 : 0; }
 };
 
+// The names of a kernel's nodes joined by '+'; where none of them has one, the first one's operator and result:
+// "conv_7".
+std::string KernelName(std::span<const Node* const> nodes);
+
 // One fused region that runs as one unit of work.
 struct KernelInfo {
-  std::string name;                       // the source nodes' names joined by '+'
+  std::string name;                       // KernelName of its nodes
   std::vector<std::string> source_nodes;  // ONNX node names
   std::string unit;                       // "matrix", "depthwise", "vector", "host", ...
   std::string operation;                  // "conv 3x3 16->16 /1 @32x32 +add +relu", for reports

@@ -49,16 +49,6 @@ bool IsMove(Op op) {
 
 }  // namespace
 
-std::string DescribeGroupName(const std::vector<const Node*>& nodes) {
-  std::string name;
-  for (const Node* node : nodes) {
-    if (node->name().empty()) continue;
-    name += name.empty() ? "" : "+";
-    name += node->name();
-  }
-  return name;
-}
-
 // ---------------------------------------------------------------------------------------------------------------------
 // Planning
 
@@ -272,7 +262,7 @@ View Lowering::ResultView(const Value* value) {
 
 Kernel Lowering::NewKernel(const Group& group, std::string_view unit, std::string operation) const {
   Kernel kernel;
-  kernel.info.name = DescribeGroupName(group.nodes);
+  kernel.info.name = KernelName(group.nodes);
   for (const Node* node : group.nodes) {
     kernel.info.source_nodes.push_back(node->name());
     kernel.info.macs += MacsOf(*node);

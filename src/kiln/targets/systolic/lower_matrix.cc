@@ -1,5 +1,6 @@
 // Convolutions and matrix products.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -419,7 +420,8 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
     const double scale = input_factor * FactorOf(b.encoding, Side::kWeight, at) * alpha;
     std::fill(parameters.scales.begin(), parameters.scales.end(), static_cast<float>(scale));
   }
-  const int parameter_buffer = NewConstant(DescribeGroupName({&node}) + " parameters", parameters.Bytes());
+  const int parameter_buffer =
+      NewConstant(KernelName(std::array<const Node*, 1>{&node}) + " parameters", parameters.Bytes());
 
   // Loops over [lead..., m]. Where weights stand still they are pixels, where weights change they are batches.
   View weights_over_rows = b;

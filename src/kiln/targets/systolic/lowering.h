@@ -133,9 +133,6 @@ void PushOperand(const Stream& stream, const View& view, Work* work);
 void SetOutput(const Stream& stream, const View& view, Work* work);
 std::vector<int64_t> NhwcFrom(bool nhwc);  // permutation of axes to NHWC
 
-// The nodes' names joined by '+'.
-std::string DescribeGroupName(const std::vector<const Node*>& nodes);
-
 }  // namespace kiln::systolic
 
 #endif  // KILN_TARGETS_SYSTOLIC_LOWERING_H_

@@ -405,8 +405,8 @@ HostView Lowering::OnHost(const Value* value, std::vector<Transfer>* transfers) 
 Layer Lowering::NewLayer(const Group& group, std::string_view unit, std::string operation) const {
   Layer layer;
   layer.anchor = group.anchor;
+  layer.info.name = KernelName(group.nodes);
   for (const Node* node : group.nodes) {
-    if (!node->name().empty()) layer.info.name += (layer.info.name.empty() ? "" : "+") + node->name();
     layer.info.source_nodes.push_back(node->name());
     layer.info.macs += MacsOf(*node);
     layer.info.operations += OperationsOf(*node);

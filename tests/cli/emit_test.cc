@@ -1,0 +1,162 @@
+// kiln compile --emit and kiln verify on the smallest systolic machine: folders that stand by themselves, agreement with
+// the hardware, and what is said of hardware that is wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "kiln/cli/application.h"
+#include "kiln/hardware/rtl_project.h"
+#include "kiln/support/file.h"
+#include "kiln/support/process.h"
+
+namespace kiln::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+struct Outcome {
+  int code;
+  std::string out, err;
+};
+
+Outcome Call(const std::vector<std::string>& arguments) {
+  std::ostringstream out, err;
+  const int code = Main(arguments, out, err, /*err_is_terminal=*/false);
+  return {code, out.str(), err.str()};
+}
+
+// Sets a variable of the environment while it lives.
+class Environment {
+ public:
+  Environment(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
+  ~Environment() { unsetenv(name_); }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char* const name_;
+};
+
+class EmittedDesigns : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(WriteFile(folder_.path() / "tiny.yaml", R"(family: systolic
+name: tiny
+array_rows: 2
+array_columns: 2
+input_buffer_words: 64
+weight_buffer_words: 64
+accumulation_buffer_words: 64
+vector_stages: 1
+vector_stage_latency: 1
+vector_function_stages: []
+vector_divide_stages: []
+vector_row_buffer_words: 16
+vector_rows_in_flight: 2
+operand_buffer_words: 32
+depthwise_multipliers: 0
+input_port_bytes: 8
+weight_port_bytes: 8
+operand_port_bytes: 8
+output_port_bytes: 8
+memory_latency: 9
+)")
+                    .ok());
+    // The convolution has no name, the pool has one.
+    ASSERT_TRUE(WriteFile(folder_.path() / "net.kir", R"(graph "small" {
+  input %image : f32[1x2x4x4]
+  const %w : f32[2x2x1x1] = [1, -2, 3, 4]
+  %y = conv %image, %w {kernel_shape=[1, 1]} : f32[1x2x4x4]
+  %z = max_pool %y {kernel_shape=[2, 2], strides=[2, 2]} "pool" : f32[1x2x2x2]
+  output %z
+}
+)")
+                    .ok());
+  }
+  std::string Path(const std::string& name) const { return (folder_.path() / name).string(); }
+  Outcome CallOnNet(const std::string& command, std::vector<std::string> options) const {
+    std::vector<std::string> arguments = {command, Path("net.kir"), "--on", Path("tiny.yaml")};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return Call(arguments);
+  }
+
+  const TemporaryFolder folder_ = *TemporaryFolder::Create("kiln-emit-cli");
+};
+
+TEST_F(EmittedDesigns, CompileWritesAFolderThatStandsByItself) {
+  const Outcome compiled = CallOnNet("compile", {"--emit", Path("design")});
+  ASSERT_EQ(compiled.code, kExitOk) << compiled.err;
+  EXPECT_THAT(compiled.out, HasSubstr("SystemVerilog in " + Path("design") + ": make -C "));
+  for (const char* file : {"Makefile", "design.mk", "filelist.f", "kiln_accelerator.sv", "rtl/kiln_systolic.sv",
+                           "testbench/kiln_systolic_testbench.cc", "memory.hex", "program.txt", "design.yaml",
+                           "kernels.txt", "waivers.vlt"}) {
+    EXPECT_GT(ReadFile(fs::path(Path("design")) / file).value_or("").size(), 0u) << file;
+  }
+  EXPECT_THAT(*ReadFile(Path("design/kernels.txt")), ContainsRegex("conv_y .*matrix"));
+  const fs::path log = Path("lint.log");
+  EXPECT_TRUE(RunProgram({"make", "-s", "-C", Path("design"), "lint"}, log).ok()) << *ReadFile(log);
+
+  // A second emission over the first; never over files that are somebody's.
+  EXPECT_EQ(CallOnNet("compile", {"--emit", Path("design")}).code, kExitOk);
+  const Outcome foreign = CallOnNet("compile", {"--emit", folder_.path().string()});
+  EXPECT_EQ(foreign.code, kExitError);
+  EXPECT_EQ(foreign.err, "kiln: " + folder_.path().string() +
+                             ": holds files that are not of an earlier emission; name a new folder, or an empty one\n");
+}
+
+TEST_F(EmittedDesigns, FoldersHaveNoBlanksInTheirPath) {
+  for (const char* command : {"compile", "verify"}) {
+    const Outcome refused = CallOnNet(command, {"--emit", Path("a b")});
+    EXPECT_EQ(refused.code, kExitError) << command;
+    EXPECT_EQ(refused.err, "kiln: " + Path("a b") +
+                               ": make and Verilator take no blanks in paths; name a folder without any in its path\n");
+    EXPECT_FALSE(fs::exists(Path("a b")));
+  }
+}
+
+TEST_F(EmittedDesigns, VerifyShowsThatTheLevelsAgree) {
+  const Outcome agreed = CallOnNet("verify", {"--limit", "2", "--json", Path("found.json")});
+  ASSERT_EQ(agreed.code, kExitOk) << agreed.out << agreed.err;
+  // Kernels by name, with the same cycles at both levels.
+  EXPECT_THAT(agreed.out, ContainsRegex("\nconv_y +conv 1x1 2->2 .*\npool +max pool 2x2 .*\n"));
+  EXPECT_THAT(agreed.out, HasSubstr("\nbits         the same: functional, cycle and rtl level\ncycles       the same: "));
+  EXPECT_THAT(agreed.out, HasSubstr("\ncounters     the same: "));
+  const auto found = nlohmann::json::parse(*ReadFile(Path("found.json")));
+  EXPECT_TRUE(found["agrees"]);
+  EXPECT_EQ(found["rtl_cycles"].size(), 2u);
+  EXPECT_EQ(found["rtl_cycles"], found["cycle_level_cycles"]);
+  for (const auto& kernel : found["kernels"]) EXPECT_EQ(kernel["rtl"], kernel["cycle_level"]);
+}
+
+// A library in which a window's maximum is its minimum: the pool is wrong, and the convolution in front of it right.
+TEST_F(EmittedDesigns, VerifyNamesAndRecordsTheFirstKernelThatIsWrong) {
+  const auto library = hardware::RtlLibrary();
+  ASSERT_TRUE(library.ok()) << library.status();
+  fs::copy(*library, Path("rtl"), fs::copy_options::recursive);
+  const fs::path module = Path("rtl/systolic/vector/kiln_operand_buffer.sv");
+  std::string text = *ReadFile(module);
+  const std::string right = "kiln_fp32_pkg::maximum(partial, number)";
+  const size_t at = text.find(right);
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, right.size(), "kiln_fp32_pkg::minimum(partial, number)");
+  ASSERT_TRUE(WriteFile(module, text).ok());
+
+  const Environment spoilt("KILN_RTL", Path("rtl"));
+  const Outcome differs = CallOnNet("verify", {"--wave", Path("difference.fst")});
+  EXPECT_EQ(differs.code, kExitError);
+  EXPECT_EQ(differs.err, "kiln: the levels differ; this is a fault of Kiln\n");
+  EXPECT_THAT(differs.out, HasSubstr("\nbits         DIFFERENT"));
+  EXPECT_THAT(differs.out, HasSubstr("\ncycles       the same: "));
+  EXPECT_THAT(differs.out, ContainsRegex("difference.fst: image 0, cycles .*, first different kernel pool\n"));
+  EXPECT_GT(fs::file_size(Path("difference.fst")), 1'000u);
+}
+
+}  // namespace
+}  // namespace kiln::cli
