@@ -19,7 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ContainsRegex;
 using testing::HasSubstr;
-using testing::Not;
 
 struct Outcome {
   int code;
