@@ -1,5 +1,5 @@
-// kiln compile --emit and kiln verify on the smallest systolic machine: folders that stand by themselves, agreement with
-// the hardware, and what is said of hardware that is wrong.
+// kiln compile --emit and kiln verify on the smallest systolic machine: folders that stand by themselves, agreement
+// with the hardware, and what is said of hardware that is wrong.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -125,7 +125,8 @@ TEST_F(EmittedDesigns, VerifyShowsThatTheLevelsAgree) {
   ASSERT_EQ(agreed.code, kExitOk) << agreed.out << agreed.err;
   // Kernels by name, with the same cycles at both levels.
   EXPECT_THAT(agreed.out, ContainsRegex("\nconv_y +conv 1x1 2->2 .*\npool +max pool 2x2 .*\n"));
-  EXPECT_THAT(agreed.out, HasSubstr("\nbits         the same: functional, cycle and rtl level\ncycles       the same: "));
+  EXPECT_THAT(agreed.out,
+              HasSubstr("\nbits         the same: functional, cycle and rtl level\ncycles       the same: "));
   EXPECT_THAT(agreed.out, HasSubstr("\ncounters     the same: "));
   const auto found = nlohmann::json::parse(*ReadFile(Path("found.json")));
   EXPECT_TRUE(found["agrees"]);

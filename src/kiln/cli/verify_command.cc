@@ -9,6 +9,7 @@
 #include "kiln/cli/command.h"
 #include "kiln/cli/flow.h"
 #include "kiln/cli/progress.h"
+#include "kiln/hardware/rtl_project.h"
 #include "kiln/report/verify_report.h"
 
 namespace kiln::cli {
@@ -54,6 +55,7 @@ class VerifyCommand final : public Command {
     KILN_ASSIGN_OR_RETURN(FlowOptions options, flow_.Options());
     if (!flow_.images_given()) options.images.random = limit_;
     KILN_RETURN_IF_ERROR(CheckOutputs({json_, wave_}));
+    if (!rtl_.folder.empty()) KILN_RETURN_IF_ERROR(hardware::CheckRtlPath(rtl_.folder));
     KILN_RETURN_IF_ERROR(CheckOutputFolder(rtl_.folder.string()));
 
     VerifyReport report;

@@ -129,16 +129,18 @@ StatusOr<std::vector<std::string>> NeededFiles(const fs::path& library, const st
   return ordered;
 }
 
-Status CheckRtlFolder(const fs::path& folder) {
+Status CheckRtlPath(const fs::path& folder) {
   std::error_code error;
   const std::string path = fs::absolute(folder, error).string();
-  if (path.find_first_of(" \t\n") != std::string::npos) {
-    return ErrorAt(folder.string(), "",
-                   path == folder.string()
-                       ? "make and Verilator take no blanks in paths"
-                       : fmt::format("make and Verilator take no blanks in paths, and this is {}", path),
-                   "name a folder without any in its path");
-  }
+  if (path.find_first_of(" \t\n") == std::string::npos) return OkStatus();
+  const std::string whole = path == folder.string() ? "" : ", and this is " + path;
+  return ErrorAt(folder.string(), "", "make and Verilator take no blanks in paths" + whole,
+                 "name a folder without any in its path");
+}
+
+Status CheckRtlFolder(const fs::path& folder) {
+  KILN_RETURN_IF_ERROR(CheckRtlPath(folder));
+  std::error_code error;
   if (!fs::exists(folder, error)) return OkStatus();
   if (!fs::is_directory(folder, error)) return ErrorAt(folder.string(), "", "is a file", "name a folder");
   if (fs::is_empty(folder, error) && !error) return OkStatus();

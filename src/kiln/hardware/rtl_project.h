@@ -25,8 +25,9 @@ struct RtlProject {
 // Error: no library there.
 StatusOr<std::filesystem::path> RtlLibrary();
 
-// Errors: the folder holds files, and is none that WriteRtlProject wrote (no design.mk in it names a TOP); there is a
-// blank in its path, with which nothing can be built there.
+// Error: a blank in the folder's path, with which nothing can be built there.
+Status CheckRtlPath(const std::filesystem::path& folder);
+// Errors: that one; the folder holds files, and is none that WriteRtlProject wrote (no design.mk in it names a TOP).
 Status CheckRtlFolder(const std::filesystem::path& folder);
 
 // Writes the project: all of it or, after an error, nothing of what was not there before. `folder` is made; what an
