@@ -253,5 +253,18 @@ TEST(SystolicMachine, MoreInstructionsUnderWayThanStageMemories) {
   Compare<Vsystolic_4x8>(config, program, Ideal(config), true, 1);
 }
 
+// Words of the program that come in two beats, after the queues have been full: how many wait does not matter.
+TEST(SystolicMachine, FullQueuesBehindAPortOfHalfAWord) {
+  std::vector<Instruction> instructions = {Copy(2000, 2048)};
+  for (uint64_t i = 0; i < 10; ++i) instructions.push_back(Copy(1 + static_cast<int32_t>(i) % 3, 4100 + 4 * i));
+  const RandomProgramCase program = ProgramOf(instructions, 4200);
+  std::vector<uint8_t> memory = program.memory;
+  const auto trace = systolic::RunInstructions(Bf16(), program.instructions, memory);
+  ASSERT_TRUE(trace.ok()) << trace.status();
+  EXPECT_GT(trace->units[systolic::kCommandProcessor].stall_cycles.count(systolic::kQueueFull), 0u);
+  Compare<Vsystolic_bf16>(Bf16(), program, Ideal(Bf16()), true, 1);
+  Compare<Vsystolic_shared_bus>(SharedBus(), program, Ideal(SharedBus()), true, 1);
+}
+
 }  // namespace
 }  // namespace kiln::rtl
