@@ -189,7 +189,8 @@ module kiln_control_registers #(
     end
   end
   always_ff @(posedge clock) begin
-    if (read_enable && !read_address[2]) begin
+    if (reset) held <= '0;
+    else if (read_enable && !read_address[2]) begin
       if (counter_place) held <= read_value[kiln_control_pkg::COUNTER_BITS-1:32];
       if (read_address == kiln_control_pkg::CYCLES) held <= cycles[kiln_control_pkg::COUNTER_BITS-1:32];
     end

@@ -193,7 +193,7 @@ TEST(ControlRegisters, EveryCycleOfSoftware) {
     Source<Write> addresses(StallsOf(seed, 0)), data(StallsOf(seed, 1));
     Source<uint32_t> reads(StallsOf(seed, 2));
     Stalls write_answers = StallsOf(seed, 3), read_answers = StallsOf(seed, 4);
-    reads.Push(kCycles);  // no high half before the first low one
+    reads.Push(kCyclesHigh);  // nothing is held yet
     for (int i = 0; i < 3'000; ++i) {
       const Write write = RandomWrite(random);
       addresses.Push(write);

@@ -1,5 +1,6 @@
 #include "kiln/targets/systolic/cost.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -136,16 +137,20 @@ TEST(CostModel, EveryDesignPointHasAnArea) {
     EXPECT_NEAR(sum / cost->area_square_micrometres, 1, 1e-12) << config->name;
     EXPECT_EQ(bits, cost->on_chip_memory_bits);
     EXPECT_GT(cost->area_error, 0);
-    EXPECT_LT(cost->area_error, 0.12);
+    EXPECT_LT(cost->area_error, 0.15);
     EXPECT_GE(cost->area_error_worst, cost->area_error);
-    // Lanes of narrow numbers have not been synthesised.
-    EXPECT_EQ(cost->missing.empty(), !config->narrow_vector()) << config->name;
+    if (config->user_unit == nullptr) {
+      EXPECT_THAT(cost->missing, testing::IsEmpty()) << config->name;
+    } else {
+      EXPECT_THAT(cost->missing, testing::ElementsAre("kiln_user_unit")) << config->name;
+    }
   }
   EXPECT_GE(points, 10);
 }
 
-// The 4x4 machine in int8 that docs/measurements.md has as a whole, at the library's node.
-TEST(CostModel, MeetsAWholeMachine) {
+// The sum over all units of the 4x4 machine in int8 that docs/measurements.md has as a whole, at the library's node:
+// most of its modules are points of the fit, so this says that units are counted as the machine has them.
+TEST(CostModel, UnitsSumToAWholeMachine) {
   Config config = SquareConfig(4);
   config.vector_stages = 12;
   config.vector_function_stages = config.vector_divide_stages = kEveryStage;

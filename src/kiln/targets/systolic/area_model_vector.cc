@@ -68,19 +68,17 @@ double CodecTableBits(const Parameters& p) {
 Features WholeLane(const Parameters& p, const Fitted&) {
   return {{"lane", 1}, {"divider", Count(p, "HAS_DIVIDER", 1)}};
 }
-Features WholeSpline(const Parameters&, const Fitted&) { return {{"splines", 1}}; }
-
-// Of narrow numbers: as of fp32, with fewer bits.
+// Of narrow numbers: as of fp32, with fewer bits, but for what divides, which does so in fp32 and rounds.
 constexpr double kFp32Significand = 24;
 double ShareOfFp32(const Parameters& p) { return WidthsOf(VectorFormat(p)).significand_bits / kFp32Significand; }
 Features NarrowLane(const Parameters& p, const Fitted& fitted) {
   Parameters lane;
-  lane.Set("HAS_DIVIDER", p.Number("HAS_DIVIDER", 1));
-  return {{"lane of fp32, by significand bits", ShareOfFp32(p) * ModuleArea("kiln_vector_lane", lane, fitted)}};
+  lane.Set("HAS_DIVIDER", 0);
+  return {{"lane of fp32, by significand bits", ShareOfFp32(p) * ModuleArea("kiln_vector_lane", lane, fitted)},
+          {"divider", Count(p, "HAS_DIVIDER", 1)}};
 }
-Features NarrowSpline(const Parameters& p, const Fitted& fitted) {
-  return {{"splines of fp32, by significand bits", ShareOfFp32(p) * ModuleArea("kiln_spline", {}, fitted)}};
-}
+// They compute in fp32, whatever the numbers that come and go; narrow ones have tables of narrow coefficients.
+Features Spline(const Parameters&, const Fitted&) { return {{"splines", 1}}; }
 
 // Its memory of programs, and what chooses a lane's arguments.
 Features Stage(const Parameters& p, const Fitted&) {
@@ -184,8 +182,8 @@ const std::vector<ModuleModel>& VectorModels() {
   static const std::vector<ModuleModel> models = {
       {"lane of fp32 without splines", "kiln_vector_lane", "kiln_spline", IsWhole, WholeLane},
       {"lane of narrow numbers without splines", "kiln_vector_lane", "kiln_spline", IsNarrow, NarrowLane},
-      {"splines of fp32", "kiln_spline", "", IsWhole, WholeSpline},
-      {"splines of narrow numbers", "kiln_spline", "", IsNarrow, NarrowSpline},
+      {"splines of fp32", "kiln_spline", "", IsWhole, Spline},
+      {"splines of narrow numbers", "kiln_spline", "", IsNarrow, Spline},
       {"vector stage without its lanes", "kiln_vector_stage", "kiln_vector_lane kiln_vector_registers", Always, Stage},
       {"registers of a stage", "kiln_vector_registers", "", Always, Registers},
       {"operand buffer", "kiln_operand_buffer", "kiln_operand_decoder", Always, OperandBuffer},

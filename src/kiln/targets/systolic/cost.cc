@@ -159,7 +159,9 @@ UnitParts ScalesUnit(const Config& c) {
 UnitParts Depthwise(const Config& c) {
   ModuleParameters p = FormatsOf(c);
   p.Set("ARRAY_COLUMNS", c.array_columns).Set("DEPTHWISE_MULTIPLIERS", c.depthwise_multipliers);
-  return {"depthwise unit", {{"kiln_depthwise_cluster", p}}, {DepthwiseInputMemories(c), DepthwiseWeightMemories(c)}};
+  std::vector<ModuleInstances> modules = {{"kiln_depthwise_cluster", p}};
+  if (c.user_unit != nullptr) modules.push_back({"kiln_user_unit", p, c.lanes()});
+  return {"depthwise unit", modules, {DepthwiseInputMemories(c), DepthwiseWeightMemories(c)}};
 }
 
 // Fetch units and their ports; tags as kiln_systolic sizes them.
