@@ -147,6 +147,55 @@ TEST(SystolicConfig, VariantsInFormatsOfAPrecisionAreTheDesignPoint) {
               AllOf(HasSubstr("\ninput_format: posit8_1\n"), testing::Not(HasSubstr("other_precisions"))));
 }
 
+// Only the first precision has block scales, so formats of the others are the design point's own without any.
+TEST(SystolicConfig, VariantsOfPrecisionsBesideBlockScales) {
+  const auto described = [](const char* type) {
+    auto config = ParseConfig(std::string(kSmall) +
+                                  "input_format: e4m3\nweight_format: e4m3\nblock_size: 32\n"
+                                  "other_precisions:\n  - {input: int8, weight: int8}\npsum_format: fp32\n",
+                              "small.yaml");
+    EXPECT_TRUE(config.ok()) << config.status();
+    const auto types = FindQuantType(type);
+    const auto variant = SystolicAccelerator(*std::move(config)).WithFormats(*types, *types);
+    return variant.ok() ? (*variant)->Describe() : MessageOf(variant.status());
+  };
+  for (const char* type : {"mxfp8_e4m3", "int8"}) {
+    EXPECT_THAT(described(type), AllOf(HasSubstr("\ninput_format: e4m3\n"), HasSubstr("{input: int8, weight: int8}"),
+                                       HasSubstr("psum_format: fp32"), HasSubstr("block_size: 32")))
+        << type;
+  }
+  const auto alone = [](const char* input, const char* block_size) {
+    return AllOf(HasSubstr(fmt::format("\ninput_format: {}\n", input)), HasSubstr(block_size),
+                 testing::Not(HasSubstr("other_precisions")));
+  };
+  EXPECT_THAT(described("e4m3"), alone("e4m3", "block_size: 0"));
+  EXPECT_THAT(described("mxint8"), alone("fixed8_6", "block_size: 32"));
+}
+
+// A variant is a design point that could be read: without a user unit that its formats have no use for, and with no
+// more words a beat than the port has room for.
+TEST(SystolicConfig, VariantsInOtherFormatsAreDesignPoints) {
+  const auto described = [](const std::string& keys, const char* type) {
+    auto config = ParseConfig(kSmall + keys, "small.yaml");
+    EXPECT_TRUE(config.ok()) << config.status();
+    const auto types = FindQuantType(type);
+    const auto variant = SystolicAccelerator(*std::move(config)).WithFormats(*types, *types);
+    if (!variant.ok()) return MessageOf(variant.status());
+    EXPECT_EQ(ErrorOf((*variant)->Describe()), "no error") << type;
+    return (*variant)->Describe();
+  };
+  for (const char* type : {"int8", "int4"}) {
+    EXPECT_THAT(described("user_unit: maximum\n", type), HasSubstr("user_unit: maximum")) << type;
+  }
+  for (const char* type : {"binary", "e4m3", "int16", "mxint8"}) {
+    EXPECT_THAT(described("user_unit: maximum\n", type), HasSubstr("user_unit: none")) << type;
+  }
+  for (const auto& [type, words] : {std::pair{"int8", 4}, {"bf16", 2}, {"fp32", 1}}) {
+    EXPECT_THAT(described("depthwise_words_per_cycle: 4\n", type),
+                HasSubstr(fmt::format("depthwise_words_per_cycle: {}\n", words)));
+  }
+}
+
 TEST(SystolicConfig, ErrorsNameFileKeyAndRemedy) {
   const std::string small = kSmall;
   const std::string head = "family: systolic\nname: x\n";

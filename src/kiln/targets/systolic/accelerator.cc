@@ -70,22 +70,22 @@ StatusOr<std::unique_ptr<Accelerator>> SystolicAccelerator::WithFormats(const Qu
   c.input_format = operand(activations.format);
   c.weight_format = operand(weights.format);
   c.name = config_.name + " as " + activations.format.name + " x " + weights.format.name;
+  c.block_size = scaled ? blocks.block_size : 0;
   if (scaled) {
-    c.block_size = blocks.block_size;
     c.scale_format = blocks.scale_format;
     c.name += fmt::format(" with {} scales of {}", c.scale_format.name, c.block_size);
-  } else {
-    c.block_size = 0;
   }
-  // Formats of one of its precisions: the design point itself.
+  // Formats of one of its precisions: the design point itself. Only the first precision has its block scales.
   bool own = false;
   for (int p = 0; p < config_.precisions(); ++p) {
-    own = own || (c.input_format == config_.input_format_of(p) && c.weight_format == config_.weight_format_of(p));
+    const Config at = AtPrecision(config_, p);
+    own = own || (c.input_format == at.input_format && c.weight_format == at.weight_format &&
+                  c.block_size == at.block_size && c.scale_format == at.scale_format);
   }
-  own = own && c.block_size == config_.block_size && c.scale_format == config_.scale_format;
   if (own) {
     c.input_format = config_.input_format;
     c.weight_format = config_.weight_format;
+    c.block_size = config_.block_size;
   } else {
     c.other_precisions.clear();
     SetDefaultSums(&c);
@@ -101,6 +101,9 @@ StatusOr<std::unique_ptr<Accelerator>> SystolicAccelerator::WithFormats(const Qu
   if (const auto fault = FindFormatFault(c)) {
     return UnsupportedAt("", fmt::format("{}, key '{}'", c.name, fault->key), fault->fault, fault->remedy);
   }
+  // What the other formats leave no place for: nodes of the user unit run elsewhere, fills take more beats.
+  if (FindUserUnitFault(c)) c.user_unit = nullptr;
+  while (!DepthwiseWordsFit(c)) c.depthwise_words_per_cycle /= 2;
   return std::make_unique<SystolicAccelerator>(std::move(c));
 }
 

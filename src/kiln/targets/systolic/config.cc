@@ -211,6 +211,11 @@ std::optional<FormatFault> FindUserUnitFault(const Config& c) {
   return std::nullopt;
 }
 
+bool DepthwiseWordsFit(const Config& c) {
+  return c.depthwise_words_per_cycle <= 1 ||
+         c.depthwise_words_per_cycle * c.depthwise_word_bytes() <= c.input_port_bytes;
+}
+
 bool Config::narrow_vector() const {
   const Format& v = vector_format;
   return v.exponent_bits < 8 || v.fraction_bits < 23 || v.specials != Specials::kIeee ||
@@ -327,7 +332,7 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
     if (!IsPowerOfTwo(value))
       root.Fail(key, fmt::format("{} is not a power of two", value), "a power of two up to 128");
   }
-  if (c.depthwise_words_per_cycle > 1 && c.depthwise_words_per_cycle * c.depthwise_word_bytes() > c.input_port_bytes) {
+  if (!DepthwiseWordsFit(c)) {
     root.Fail("depthwise_words_per_cycle",
               fmt::format("{} words of {} bytes do not fit an input port of {} bytes", c.depthwise_words_per_cycle,
                           c.depthwise_word_bytes(), c.input_port_bytes),

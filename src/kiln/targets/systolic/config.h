@@ -169,6 +169,8 @@ struct FormatFault {
 std::optional<FormatFault> FindFormatFault(const Config& config);
 // What keeps the user unit out of a design point; nullopt where nothing does, or there is none.
 std::optional<FormatFault> FindUserUnitFault(const Config& config);
+// Whether the input port has room for the words that a beat brings into the depthwise unit's banks; one always fits.
+bool DepthwiseWordsFit(const Config& config);
 
 // Whether the array sums products of signed integers of up to 8 bits in integers that wrap: their order is free.
 bool SumsSignedBytes(const Config& config);

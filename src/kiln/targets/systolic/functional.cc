@@ -238,6 +238,7 @@ class FunctionalMachine::Kernel {
 
   // The kernel of the array's rule, and the order in which it walks the reduction.
   void PrepareMac() {
+    KILN_CHECK(!instruction_.user_unit);  // a function of its own, of int8 alone
     mac_ = MacKernel::Create(level_, RuleOf(AtPrecision(config_, instruction_.precision), IsScaled()));
     operand_bytes_ = mac_->operand_bytes();
     blocks_ = IsScaled() ? CeilDivide(c_.channels, config_.block_size) : 0;
