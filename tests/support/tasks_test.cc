@@ -4,9 +4,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <latch>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "kiln/support/random.h"
@@ -96,6 +100,30 @@ TEST(Tasks, TheErrorIsTheFirstInTheOrderOfTasks) {
     for (size_t i = 0; i <= first; ++i) EXPECT_EQ(runs[i], 1);
     for (size_t i = 0; i < fails.size(); ++i) {
       for (const size_t before : tasks[i].after) EXPECT_FALSE(fails[before] && runs[i] > 0);
+    }
+  }
+}
+
+// The work behind one that throws never starts, and nothing waits for it for ever.
+TEST(Tasks, WhatATaskThrowsIsItsError) {
+  for (const bool in_lane : {false, true}) {
+    for (int threads = 0; threads < 4; ++threads) {
+      std::atomic<int> behind = 0;
+      const auto count = [&behind] {
+        ++behind;
+        return OkStatus();
+      };
+      const auto run = [&](std::function<Status()> work) {
+        return RunTasks(std::vector<Task>{{[] { return OkStatus(); }, {}, !in_lane},
+                                          {std::move(work), {0}, in_lane},
+                                          {count, {1}, !in_lane},
+                                          {count, {1}, in_lane}},
+                        threads);
+      };
+      EXPECT_EQ(run([]() -> Status { throw std::bad_alloc(); }), absl::ResourceExhaustedError("out of memory"));
+      EXPECT_EQ(run([]() -> Status { throw std::runtime_error("lost"); }),
+                absl::InternalError("a fault of Kiln: lost"));
+      EXPECT_EQ(behind, 0);
     }
   }
 }

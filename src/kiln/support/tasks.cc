@@ -2,14 +2,35 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <mutex>
+#include <new>
 #include <set>
+#include <string>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 #include "kiln/support/check.h"
 
 namespace kiln {
 namespace {
+
+// A task's work; what it throws is an error as well, as other tasks wait for it.
+Status Work(const Task& task) {
+  try {
+    return task.work();
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("out of memory");
+  } catch (const std::exception& error) {
+    return absl::InternalError(std::string("a fault of Kiln: ") + error.what());
+  }
+}
+
+Status RunInOrder(std::span<const Task> tasks) {
+  for (const Task& task : tasks) KILN_RETURN_IF_ERROR(Work(task));
+  return OkStatus();
+}
 
 class TaskRun {
  public:
@@ -54,7 +75,7 @@ class TaskRun {
   void RunOne(size_t task, std::unique_lock<std::mutex>& lock) {
     if (task < first_failed_) {
       lock.unlock();
-      Status status = tasks_[task].work();
+      Status status = Work(tasks_[task]);
       lock.lock();
       if (!status.ok() && task < first_failed_) {
         first_failed_ = task;
@@ -82,15 +103,17 @@ class TaskRun {
 
 Status RunTasks(std::span<const Task> tasks, int threads) {
   KILN_CHECK(threads >= 0);
-  if (threads == 0) {
-    for (const Task& task : tasks) KILN_RETURN_IF_ERROR(task.work());
-    return OkStatus();
-  }
+  if (threads == 0) return RunInOrder(tasks);
   TaskRun run(tasks);
   {
     std::vector<std::jthread> others;
-    others.emplace_back([&run] { run.RunLane(); });
-    for (int i = 1; i < threads; ++i) others.emplace_back([&run] { run.RunShared(); });
+    others.reserve(static_cast<size_t>(threads));
+    try {
+      others.emplace_back([&run] { run.RunLane(); });
+      for (int i = 1; i < threads; ++i) others.emplace_back([&run] { run.RunShared(); });
+    } catch (const std::system_error&) {  // the system has no more threads: those there are do the work
+      if (others.empty()) return RunInOrder(tasks);
+    }
     run.RunShared();
   }
   return run.failure();

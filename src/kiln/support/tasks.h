@@ -23,7 +23,9 @@ struct Task {
 // those that it waits for have done; others must not depend on each other.
 //
 // The error is that of the first task that would have failed had all run one by one in their order, whatever the
-// threads do: tasks behind one that has failed no longer start, tasks before it do. All threads are gone on return.
+// threads do: tasks behind one that has failed no longer start, tasks before it do. Work that throws fails:
+// ResourceExhausted where memory is out, else Internal. All threads are gone on return; fewer than `threads` work where
+// the system gives no more.
 Status RunTasks(std::span<const Task> tasks, int threads);
 
 }  // namespace kiln
