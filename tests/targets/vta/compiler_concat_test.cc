@@ -7,6 +7,7 @@
 
 #include "fmt/format.h"
 #include "kiln/execute/codes.h"
+#include "kiln/ir/random_graph.h"
 #include "kiln/ir/shape_inference.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/vta/accelerator.h"
@@ -213,6 +214,46 @@ TEST(CompilerConcat, PadsOfPixelsAndChannels) {
       }
     }
     Check(prepared, *program, images, values);
+  }
+}
+
+TEST(CompilerConcat, ConstantsGoToTheHost) {
+  for (const int64_t channels : {16, 12}) {
+    for (const bool first : {false, true}) {
+      SCOPED_TRACE(fmt::format("{} channels, {}", channels, first ? "first" : "second"));
+      Builder b;
+      Random random(3);
+      Value* x = b.Input({1, 7, 9, channels});
+      Value* c = b.Constant(RandomTensor(random, ElementType::kFloat32, Shape{1, 7, 9, channels}, -1.0, 2.0));
+      std::vector<Value*> operands = {x, c};
+      if (first) std::swap(operands[0], operands[1]);
+      const Graph graph = b.Done(b.Node(Op::kConcat, operands, Axis(3)));
+      const Batch images = RandomImages(graph, 1, 2);
+      Recipe recipe = Int8Recipe();
+      recipe.quantise_outputs = true;
+      Graph prepared = Prepare(graph.Clone(), images, recipe);
+      const Quantisation& q = *prepared.inputs()[0]->quantisation();
+      Node* concat = prepared.outputs()[0]->producer();
+      Value* constant = concat->operand(first ? 0 : 1);
+      ASSERT_TRUE(constant->is_constant());
+      constant->set_quantisation(q);
+      const Tensor numbers = RoundTensor(constant->constant(), q), in = RoundTensor(images.inputs[0], q);
+      const VtaAccelerator accelerator(PynqConfig());
+      const auto program = accelerator.Compile(prepared, {});
+      ASSERT_TRUE(program.ok()) << program.status();
+      EXPECT_TRUE((*program)->kernels().back().host_reason.ends_with("is a constant")) << (*program)->Print();
+      const auto run = accelerator.Run(**program, images, {});
+      ASSERT_TRUE(run.ok()) << run.status();
+      const Tensor wanted_a = RoundTensor(first ? numbers : in, *prepared.outputs()[0]->quantisation());
+      const Tensor wanted_b = RoundTensor(first ? in : numbers, *prepared.outputs()[0]->quantisation());
+      const double step = 1.01 * prepared.outputs()[0]->quantisation()->scales[0];  // ties may go to either code
+      for (int64_t i = 0; i < 63; ++i) {
+        for (int64_t k = 0; k < channels; ++k) {
+          ASSERT_NEAR(run->outputs[0].ValueAt(2 * i * channels + k), wanted_a.ValueAt(i * channels + k), step);
+          ASSERT_NEAR(run->outputs[0].ValueAt((2 * i + 1) * channels + k), wanted_b.ValueAt(i * channels + k), step);
+        }
+      }
+    }
   }
 }
 

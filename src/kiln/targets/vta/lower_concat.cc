@@ -72,6 +72,7 @@ StatusOr<std::vector<Layer>> Lowering::EmitConcat(const Group& group) {
   int64_t first = 0;
   bool blocks = true;
   for (const Value* operand : node.operands()) {
+    if (operand->is_constant()) return ToHost(fmt::format("'{}' is a constant", operand->name()));
     KILN_RETURN_IF_ERROR(CodesOf(*operand).status());
     blocks &= first % config_.block_out == 0;
     first += operand->shape()[static_cast<int>(axis)];
