@@ -77,12 +77,9 @@ const Launch* LaunchAt(const ProgramParts& program, uint64_t address) {
 class BothLevels final : public LocalDevice {
  public:
   BothLevels(const ProgramParts& program, const Config& hardware, RtlDesigns& designs, const RtlOptions& options)
-      : LocalDevice(program.config, {}),
-        program_(program),
-        hardware_(hardware),
-        designs_(designs),
-        options_(options),
-        cycle_(program.config) {}
+      : LocalDevice(program.config, {}), program_(program), hardware_(hardware), designs_(designs), options_(options) {
+    Renew();
+  }
 
   // The launch that differs first: its number, address and cycles.
   struct Found {
@@ -100,7 +97,7 @@ class BothLevels final : public LocalDevice {
     KILN_CHECK(at != nullptr);
     const std::vector<uint8_t> before(at, at + bytes);
     Timeline timeline;
-    CycleMachine::Result result = cycle_.Launch(memory, address, count, 0, &timeline);
+    CycleMachine::Result result = cycle_->Launch(memory, address, count, 0, &timeline);
     if (result.fault.has_value() || found_.has_value()) return std::move(result.fault);
     const auto* launch = LaunchAt(program_, address);
     KILN_CHECK(launch != nullptr && launch->instructions.size() == count);
@@ -135,13 +132,16 @@ class BothLevels final : public LocalDevice {
     if (window.has_value()) found_ = {launches_, address, *window};
     return OkStatus();
   }
-  void Renew() override { KILN_CHECK(false); }
+  void Renew() override {
+    cycle_ = std::make_unique<CycleMachine>(config());
+    rtl_.reset();
+  }
 
   const ProgramParts& program_;
   const Config& hardware_;
   RtlDesigns& designs_;
   const RtlOptions& options_;
-  CycleMachine cycle_;
+  std::unique_ptr<CycleMachine> cycle_;
   std::unique_ptr<RtlMachine> rtl_;
   size_t launches_ = 0;
   std::optional<Found> found_;
