@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "fmt/format.h"
 #include "kiln/execute/codes.h"
+#include "kiln/ir/random_graph.h"
 #include "kiln/ir/shape_inference.h"
 #include "kiln/ir/window.h"
 #include "kiln/support/random.h"
+#include "kiln/targets/vta/accelerator.h"
 #include "tests/targets/vta/compiled.h"
 
 namespace kiln::vta {
@@ -249,6 +252,57 @@ TEST(CompilerMatrix, IsItsFormulaBitForBit) {
     ASSERT_EQ(CodesOf(*program, image).ToInts(), expected) << program->Print();
     if (i % 8 == 0) {
       ASSERT_EQ(CodesOf(*program, image, Level::kCycle).ToInts(), expected);
+    }
+  }
+}
+
+// Sums that are not quantised, with a bias beside which products are nothing.
+TEST(CompilerMatrix, BiasesThatAreTooLargeGoToTheHost) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const float number : {-infinity, std::numeric_limits<float>::lowest(), 1e9f, 1e4f}) {
+    for (const bool no_weights : {false, true}) {
+      SCOPED_TRACE(fmt::format("{} {}", number, no_weights));
+      Graph graph("bias");
+      Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 16, 3, 3}});
+      Random random(1);
+      Tensor weights = RandomTensor(random, ElementType::kFloat32, Shape{16, 16, 1, 1}, -1.0, 1.0);
+      if (no_weights) std::fill_n(weights.data<float>().begin() + 5 * 16, 16, 0.0f);
+      Tensor bias(ElementType::kFloat32, Shape{16});
+      std::fill(bias.data<float>().begin(), bias.data<float>().end(), 0.5f);
+      Attributes a;
+      a.Set("kernel_shape", std::vector<int64_t>{1, 1});
+      const std::vector<Value*> operands = {x, graph.AddConstant("w", weights), graph.AddConstant("b", bias)};
+      graph.MarkOutput(graph.AddNode(Op::kConv, "conv", operands, {"y"}, a)->result());
+      ASSERT_EQ(InferShapes(graph), OkStatus());
+      const Batch images = RandomImages(graph, 1, 2);
+      Graph prepared = Prepare(graph.Clone(), images, Int8Recipe());
+      // Calibration refuses infinite values; networks that bring their own quantisation may have them.
+      bias = bias.Clone();
+      bias.data<float>()[5] = number;
+      for (Node* node : prepared.NodeList()) {
+        if (node->op() == Op::kConv) prepared.SetOperand(node, 2, prepared.AddConstant("bias", bias));
+      }
+      const VtaAccelerator accelerator(PynqConfig());
+      const auto program = accelerator.Compile(prepared, {});
+      ASSERT_TRUE(program.ok()) << program.status();
+      const bool on_host = std::abs(number) > 1e8f;
+      bool found = false;
+      for (const KernelInfo& kernel : (*program)->kernels()) {
+        found |= kernel.host_reason.find("do not fit the accumulators") != std::string::npos;
+      }
+      EXPECT_EQ(found, on_host);
+      const auto run = accelerator.Run(**program, images, {});
+      ASSERT_TRUE(run.ok()) << run.status();
+      const Tensor& y = run->outputs[0];
+      for (int64_t pixel = 0; pixel < 9; ++pixel) {
+        const double result = y.ValueAt(5 * 9 + pixel), next = y.ValueAt(6 * 9 + pixel);
+        if (std::isinf(number)) {
+          EXPECT_EQ(result, number);
+        } else {
+          EXPECT_NEAR(result, number, 40 + 1e-6 * std::abs(number));  // 16 products below 2
+        }
+        EXPECT_NEAR(next, 0.5, 40);
+      }
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "fmt/format.h"
 #include "kiln/execute/codes.h"
@@ -389,6 +390,71 @@ TEST(CompilerVector, SumsThatLeave32BitsGoToTheHost) {
     fine.scales = {1e-12f};
     prepared.outputs()[0]->set_quantisation(fine);
     EXPECT_THAT(HostReasonOf(prepared), testing::HasSubstr("leave 32 bits"));
+  }
+}
+
+// Results that are not quantised, with a constant beside which the other operand's digits would be lost: the host
+// computes what the machine cannot.
+TEST(CompilerVector, ConstantsThatAreTooLargeGoToTheHost) {
+  const float infinity = std::numeric_limits<float>::infinity(), lowest = std::numeric_limits<float>::lowest();
+  struct ConstantCase {
+    Op op;
+    Shape shape;
+    float number;  // the last one, where there are several; the others are 1.5
+    std::string reason;
+  };
+  const std::string not_finite = "not finite", apart = "far apart";
+  const std::vector<ConstantCase> cases = {{Op::kAdd, {1}, -infinity, not_finite},
+                                           {Op::kAdd, {37}, -infinity, not_finite},
+                                           {Op::kAdd, {1, 9, 31, 37}, lowest, apart},
+                                           {Op::kAdd, {1}, lowest, apart},
+                                           {Op::kAdd, {31, 37}, 1e9f, apart},
+                                           {Op::kSub, {1}, 1e9f, apart},
+                                           {Op::kSub, {1}, 1000, ""},
+                                           {Op::kMul, {37}, infinity, not_finite},
+                                           {Op::kMul, {37}, 1e9f, apart},
+                                           {Op::kMax, {37}, -infinity, not_finite},
+                                           {Op::kMax, {1}, infinity, not_finite},
+                                           {Op::kMin, {37}, 1e9f, apart},
+                                           {Op::kMin, {1}, infinity, ""}};
+  for (const ConstantCase& c : cases) {
+    SCOPED_TRACE(fmt::format("{} {} {}", InfoOf(c.op).text, c.shape.ToString(), c.number));
+    Graph graph("mask");
+    Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 9, 31, 37}});
+    Tensor numbers(ElementType::kFloat32, c.shape);
+    for (float& v : numbers.data<float>()) v = 1.5;
+    graph.MarkOutput(graph.AddNode(c.op, "op", {x, graph.AddConstant("c", numbers)}, {"y"})->result());
+    ASSERT_EQ(InferShapes(graph), OkStatus());
+    const Batch images = RandomImages(graph, 1, 3);
+    Graph prepared = Prepare(graph.Clone(), images, Int8Recipe());
+    // Calibration refuses infinite values; networks that bring their own quantisation may have them.
+    numbers = numbers.Clone();
+    numbers.data<float>().back() = c.number;
+    Node* node = prepared.outputs()[0]->producer();  // passes may have made an addition of a difference
+    prepared.SetOperand(node, 1, prepared.AddConstant("numbers", numbers));
+    const VtaAccelerator accelerator(PynqConfig());
+    const auto program = accelerator.Compile(prepared, {});
+    ASSERT_TRUE(program.ok()) << program.status();
+    const std::string reason = (*program)->kernels().back().host_reason;
+    if (c.reason.empty()) {
+      EXPECT_EQ(reason, "");
+    } else {
+      EXPECT_THAT(reason, testing::HasSubstr(c.reason));
+    }
+    const auto run = accelerator.Run(**program, images, {});
+    ASSERT_TRUE(run.ok()) << run.status();
+    const Tensor in = RoundTensor(images.inputs[0], *prepared.inputs()[0]->quantisation());
+    for (int64_t i = 0; i < in.size(); ++i) {
+      const auto value = static_cast<float>(Compute(node->op(), in.ValueAt(i), numbers.ValueAt(Broadcast(i, c.shape))));
+      const double result = run->outputs[0].ValueAt(i);
+      if (std::isnan(value)) {  // nothing times an infinite number
+        ASSERT_TRUE(std::isnan(result)) << i;
+      } else if (std::isinf(value) || !c.reason.empty()) {
+        ASSERT_EQ(result, value) << i;
+      } else {
+        ASSERT_NEAR(result, value, 1e-5 * (1 + std::abs(value))) << i;
+      }
+    }
   }
 }
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kMaxWeights = int64_t{1} << 28;  // bytes of one layer, padding included
 constexpr double kMaxResidualFactor = 64;
+constexpr double kMostBias = 0x1p30;  // in units of a sum
 
 // Which input blocks each output block reads.
 std::vector<BlockRange> ReadsOf(const LinearLayer& linear, int64_t block) {
@@ -154,8 +155,8 @@ int32_t CodeOf(double real, const Codes& codes) {
 }
 
 // Sums of 32 bits in units of their own: nothing but the bias to round.
-Requantisation SumsOf(LinearLayer* linear, const Codes& input, const Clamp& clamp, FeatureMap* sums,
-                      std::vector<int>* halvings) {
+StatusOr<Requantisation> SumsOf(LinearLayer* linear, const Codes& input, const Clamp& clamp, FeatureMap* sums,
+                                std::vector<int>* halvings) {
   Requantisation r;
   for (size_t o = 0; o < linear->scales.size(); ++o) {
     const double unit = double{input.scale} * linear->scales[o];
@@ -164,7 +165,11 @@ Requantisation SumsOf(LinearLayer* linear, const Codes& input, const Clamp& clam
     sums->scales.push_back(std::ldexp(unit, channel.halvings));
     halvings->push_back(channel.halvings);
     // The offset stands in units of the sum before it was halved.
-    r.bias.push_back(static_cast<int32_t>(std::llround(std::ldexp(channel.scale.offset, -channel.halvings))));
+    const double bias = std::ldexp(channel.scale.offset, -channel.halvings);
+    const bool vanished = channel.halvings > 0 && channel.scale.greatest_sum == 0;
+    if (!(std::abs(bias) <= kMostBias) || vanished)
+      return ToHost("sums and bias do not fit the accumulators of 32 bits");
+    r.bias.push_back(static_cast<int32_t>(std::llround(bias)));
     if (!clamp.any()) continue;
     const auto bound = [&](double real) {
       return static_cast<int32_t>(std::clamp(std::nearbyint(real / sums->scales[o]), -0x1p31, 0x1p31 - 1));
@@ -254,7 +259,7 @@ Status Lowering::FillLinear(const Group& group, LinearLayer linear, const Value*
   std::vector<int> halvings;
   if (output.wide) {
     KILN_CHECK(group.residual == nullptr);
-    matrix.requantisation = SumsOf(&linear, codes, group.clamp, &output, &halvings);
+    KILN_ASSIGN_OR_RETURN(matrix.requantisation, SumsOf(&linear, codes, group.clamp, &output, &halvings));
   } else {
     KILN_ASSIGN_OR_RETURN(matrix.requantisation, CodesFrom(group, &linear, codes, &halvings));
   }

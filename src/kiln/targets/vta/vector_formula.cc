@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kiln/support/check.h"
 #include "kiln/targets/vta/requantise.h"
@@ -21,6 +22,8 @@ constexpr int kFactorBits = 20;
 constexpr int kMeanBits = 21;
 constexpr int64_t kMostCount = 1024;
 constexpr double kMostRatio = 0x1p13;  // of a result's code
+// Of what multiplies a code where the result's steps are chosen to fit its terms: less is too coarse.
+constexpr double kLeastMultiplier = 0x1p8;
 
 VectorStep Immediate(AluOp op, int destination, int32_t value) { return {op, destination, Operand::kImmediate, value}; }
 VectorStep Constant(AluOp op, int destination, int32_t value) { return {op, destination, Operand::kConstant, value}; }
@@ -272,6 +275,35 @@ FormulaCode Gated(const Formula& f, const std::vector<Codes>& inputs, const Resu
   return code;
 }
 
+// Sums of one term count its own steps.
+bool IsExact(const Formula& f) { return f.terms.size() == 1 && f.terms[0].offset == 0 && !f.constant.has_value(); }
+
+bool AllFinite(const Formula& f, const std::vector<double>& constant) {
+  const auto finite = [](const Term& t) { return std::isfinite(t.factor) && std::isfinite(t.offset); };
+  const double infinity = std::numeric_limits<double>::infinity();
+  // Bounds may be infinite where they hold nothing.
+  return std::all_of(f.terms.begin(), f.terms.end(), finite) && f.clamp.low < infinity && f.clamp.high > -infinity &&
+         std::all_of(constant.begin(), constant.end(), [](double v) { return std::isfinite(v); });
+}
+
+// Whether everything that multiplies a code keeps its digits in the result's steps.
+bool AllInSteps(const Formula& f, const std::vector<Codes>& inputs, const std::vector<double>& constant, double step) {
+  const auto enough = [&](double factor) { return factor == 0 || std::abs(factor) / step >= kLeastMultiplier; };
+  switch (f.kind) {
+    case Kind::kCombine:
+      if (IsExact(f)) return step > 0;
+      for (size_t i = 0; i < f.terms.size(); ++i) {
+        if (!enough(f.terms[i].factor * inputs[i].scale)) return false;
+      }
+      return step > 0;
+    case Kind::kProduct:
+      return std::all_of(constant.begin(), constant.end(), [&](double v) { return enough(v * inputs[0].scale); });
+    case Kind::kGated:
+      return true;
+  }
+  return false;
+}
+
 // Whether factors to codes of the result, and what they make of any input code, fit 32 bits.
 bool Fits(const Formula& f, const std::vector<Codes>& inputs, double greatest_constant, const Result& result) {
   const double step = result.wide ? result.unit : double{result.codes.scale}, scale = inputs[0].scale;
@@ -304,12 +336,15 @@ double UnitOf(const Formula& f, const std::vector<Codes>& inputs, double greates
     greatest = std::max(greatest, std::abs(f.terms[i].offset) / 128);
   }
   // Sums of one term are exact; others are counted in steps 2^-19 as fine.
-  const bool exact = f.terms.size() == 1 && f.terms[0].offset == 0 && !f.constant.has_value();
-  return exact ? greatest : std::ldexp(greatest, -19);
+  return IsExact(f) ? greatest : std::ldexp(greatest, -19);
 }
 
 StatusOr<FormulaCode> CodeOf(const Formula& f, const std::vector<Codes>& inputs, const std::vector<double>& constant,
                              const Result& result) {
+  if (!AllFinite(f, constant)) return absl::UnimplementedError("a constant that is not finite");
+  if (result.wide && !AllInSteps(f, inputs, constant, result.unit)) {
+    return absl::UnimplementedError("numbers so far apart that sums of 32 bits do not hold the smaller ones' digits");
+  }
   if (!Fits(f, inputs, Greatest(constant), result)) {
     return absl::UnimplementedError("an output scale so small beside the inputs' that sums leave 32 bits");
   }

@@ -65,7 +65,8 @@ struct FormulaCode {
   std::vector<VectorStep> steps;
   std::vector<int32_t> constant;
 };
-// Unimplemented: scales so far apart that sums leave 32 bits.
+// Unimplemented: a constant that is not finite; scales so far apart that sums leave 32 bits; a result that is not
+// quantised, in whose unit a code of some input counts too little.
 StatusOr<FormulaCode> CodeOf(const Formula& formula, const std::vector<Codes>& inputs,
                              const std::vector<double>& constant, const Result& result);
 
