@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "kiln/targets/systolic/user_unit.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln::systolic {
@@ -185,6 +186,30 @@ TEST(SystolicIsa, CheckAcceptsAndRefuses) {
               HasSubstr("a stride of the output is 549755813888, not in [-549755813888, 549755813887]"));
   EXPECT_THAT(fault([](I& i) { i.convolution.channels = 1 << 24; }), HasSubstr("16777216, not in [1, 16777215]"));
   EXPECT_THAT(fault([](I& i) { i.opcode = Opcode::kDepthwise; }), HasSubstr("16 input and 32 output channels"));
+}
+
+// Only a depthwise instruction has a user unit, only a matrix instruction a precision: the machine stops at others.
+TEST(SystolicIsa, HeadersOfOtherInstructionsNameNoUnitAndNoPrecision) {
+  Config config;
+  config.user_unit = FindUserUnit("maximum");
+  config.psum_format = config.accumulation_format = *FindFormat("fp32");
+  config.other_precisions = {{*FindFormat("e4m3"), *FindFormat("e4m3")}};
+  Instruction copy;
+  copy.opcode = Opcode::kVector;
+  copy.vector.operands.resize(1);
+  copy.vector.passes.resize(1);
+  copy.vector.passes[0].to_memory = true;
+  for (const Instruction& good : {Instruction(), copy, SmallMatrix()}) {
+    ASSERT_TRUE(CheckInstruction(good, config).ok()) << CheckInstruction(good, config);
+    Instruction with_unit = good, with_precision = good;
+    with_unit.user_unit = true;
+    with_precision.precision = 1;
+    EXPECT_THAT(MessageOf(CheckInstruction(with_unit, config)), HasSubstr("has no user unit"));
+    if (good.opcode == Opcode::kMatrix) continue;
+    EXPECT_THAT(MessageOf(CheckInstruction(with_precision, config)), HasSubstr("names a precision"));
+    EXPECT_FALSE(Decode(Encode(with_unit, config), config).ok());
+    EXPECT_FALSE(Decode(Encode(with_precision, config), config).ok());
+  }
 }
 
 }  // namespace

@@ -396,9 +396,13 @@ void CheckConvolution(Checker& check, const Instruction& instruction) {
 
 Status CheckInstruction(const Instruction& instruction, const Config& config) {
   Checker check(config);
-  if (instruction.opcode == Opcode::kEnd) return OkStatus();
-  const bool vector = instruction.opcode == Opcode::kVector;
-  if (vector) check.Require(instruction.precision == 0, "a vector instruction names a precision");
+  const bool vector = instruction.opcode == Opcode::kVector, end = instruction.opcode == Opcode::kEnd;
+  if (vector || end) {
+    const std::string_view what = vector ? "a vector instruction" : "the end of a program";
+    check.Require(instruction.precision == 0, "{} names a precision", what);
+    check.Require(!instruction.user_unit, "{} has no user unit", what);
+  }
+  if (end) return check.status();
   if (!vector) CheckConvolution(check, instruction);
   if (check.ok()) CheckVector(check, instruction.vector, /*accumulators=*/!vector);
   return check.status();
