@@ -12,6 +12,7 @@
 namespace kiln::systolic {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 struct Pool {
@@ -23,8 +24,8 @@ struct Pool {
 
 void PrintTo(const Pool& pool, std::ostream* out) { *out << pool.what; }
 
-// A convolution whose results are pooled, and an operator behind.
-Graph PooledConvolution(const Pool& pool) {
+// A pool of quantised codes between two operators.
+Graph PoolBetweenOperators(const Pool& pool) {
   Graph graph("pool");
   Value* x = graph.AddInput("x", {ElementType::kFloat32, pool.input});
   Attributes attributes;
@@ -41,7 +42,7 @@ Graph PooledConvolution(const Pool& pool) {
 class MaximumUnit : public testing::TestWithParam<Pool> {};
 
 TEST_P(MaximumUnit, PoolsAsTheVectorUnitDoes) {
-  Graph graph = PooledConvolution(GetParam());
+  Graph graph = PoolBetweenOperators(GetParam());
   std::vector<std::vector<Tensor>> images;
   for (uint64_t seed = 1; seed <= 3; ++seed) images.push_back(RandomInputs(graph, seed));
   const auto prepared = Prepare(std::move(graph), images);
@@ -75,6 +76,31 @@ INSTANTIATE_TEST_SUITE_P(
         Pool{"3x3 /2 padded", {1, 19, 11, 9}, {3, 3}, {2, 2}, {1, 1, 1, 1}, {1, 1}},
         Pool{"5x3 /1, 3 dilated", {1, 3, 14, 13}, {5, 3}, {1, 3}, {2, 1, 2, 0}, {2, 3}},
         Pool{"3x3 /2 with a last window over the edge", {1, 9, 10, 10}, {3, 3}, {2, 2}, {0, 0, 0, 0}, {1, 1}, true}));
+
+// Sizes are a file's: taps that no memory holds are not asked for, the pool goes elsewhere.
+TEST(UserUnits, WindowsOfAnySizeAreRefusedBeforeTheirTapsAreMade) {
+  Config config = SquareConfig(8);
+  config.user_unit = FindUserUnit("maximum");
+  Graph graph = PoolBetweenOperators({"", {1, 8, 8, 8}, {8, 8}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
+  const std::vector<std::vector<Tensor>> images = {RandomInputs(graph, 1)};
+  auto prepared = Prepare(std::move(graph), images);
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  const auto kernels = [&] {
+    const auto program = CompileFor(*prepared, config);
+    return program.ok() ? KernelList(**program) : MessageOf(program.status());
+  };
+  EXPECT_THAT(kernels(), HasSubstr("maximum max pool 8x8"));
+  // As many places of padding around the image, so that the pool has one window still.
+  for (const int64_t size : {int64_t{1} << 16, int64_t{1} << 30}) {
+    const int64_t pad = size / 2 - 4;
+    for (const auto& node : prepared->nodes()) {
+      if (node->op() != Op::kMaxPool) continue;
+      node->attributes().Set("kernel_shape", std::vector<int64_t>{size, size});
+      node->attributes().Set("pads", std::vector<int64_t>{pad, pad, pad, pad});
+    }
+    EXPECT_THAT(kernels(), AllOf(HasSubstr("pool"), testing::Not(HasSubstr("maximum")))) << size;
+  }
+}
 
 TEST(UserUnits, HaveNamesAndNumbersOfTheirOwn) {
   std::set<int> numbers;

@@ -1,5 +1,6 @@
 // Nodes that the design point's user unit computes: instructions of the depthwise unit's shape with another function.
 #include "fmt/format.h"
+#include "kiln/ir/checked_math.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/systolic/lower_operands.h"
 #include "kiln/targets/systolic/lower_windows.h"
@@ -33,6 +34,11 @@ std::optional<UserWindows> Lowering::UserWindowsOf(const Node& node) const {
   if ((*windows)->axes.size() != 2 || !FitsCounts({(*windows)->batch, (*windows)->channels})) return std::nullopt;
   for (const WindowAxis& axis : (*windows)->axes) {
     if (!FitsCounts(axis) || SeesPaddingAlone(axis) || axis.dilation > axis.input) return std::nullopt;
+  }
+  const WindowAxis &y = (*windows)->axes[0], &x = (*windows)->axes[1];
+  if (!FitsCounts(
+          {SaturatingMul(y.kernel, x.kernel), SaturatingMul(y.kernel, y.output), SaturatingMul(x.kernel, x.output)})) {
+    return std::nullopt;
   }
   Instruction trial;
   trial.opcode = Opcode::kDepthwise;
@@ -74,8 +80,9 @@ StatusOr<Kernel> Lowering::EmitUser(const Group& group) {
   auto codes = std::make_shared<WeightCodes>();
   codes->rows = c.taps();
   codes->columns = c.channels;
-  KILN_CHECK(std::ssize(windows->weights) == codes->rows * codes->columns);
-  codes->codes.assign(windows->weights.begin(), windows->weights.end());
+  const std::vector<int8_t> weights = config_.user_unit->unit->WeightsOf(node, *windows);
+  KILN_CHECK(std::ssize(weights) == codes->rows * codes->columns);
+  codes->codes.assign(weights.begin(), weights.end());
   ParameterSets parameters(1, c.channels);
   const auto scale = static_cast<float>(FactorOf(input.encoding, Side::kInput, config_));
   std::fill(parameters.scales.begin(), parameters.scales.end(), scale);

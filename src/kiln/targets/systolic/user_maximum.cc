@@ -25,11 +25,13 @@ class MaximumUnit : public UserUnit {
     windows.channels = g.channels;
     windows.axes = g.axes;
     windows.pad_code = least;
-    int64_t taps = 1;
-    for (const WindowAxis& axis : g.axes) taps *= axis.kernel;
-    windows.weights.assign(static_cast<size_t>(taps * g.channels), 0);
     windows.operation = "max pool";
     return windows;
+  }
+  std::vector<int8_t> WeightsOf(const Node& /*node*/, const UserWindows& windows) const override {
+    int64_t taps = 1;
+    for (const WindowAxis& axis : windows.axes) taps *= axis.kernel;
+    return std::vector<int8_t>(static_cast<size_t>(taps * windows.channels), 0);
   }
 };
 

@@ -23,7 +23,6 @@ struct UserWindows {
   int64_t batch = 1, channels = 1;
   std::vector<WindowAxis> axes;  // y and x
   int32_t pad_code = 0;          // what stands outside of the image
-  std::vector<int8_t> weights;   // [ky][kx][channels], codes of the design point's weight format
   // A sum s is worth (s - zero_points * z) * scale, with the scale and the zero point z of the inputs' codes.
   int32_t zero_points = 1;
   std::string operation;  // for reports: "max pool 3x3 /2"
@@ -38,9 +37,13 @@ class UserUnit {
   // the design point; the taps' order is free, as the RTL takes several at once.
   virtual void Fold(const int8_t* inputs, const int8_t* weights, std::span<int32_t> sums) const = 0;
   // The node as windows, where the unit computes it; nullopt: it does not, and the compiler goes on without it. `least`
-  // is the least code of the design point's input format. Errors: the node's own, as shape inference has them.
+  // is the least code of the design point's input format. Sizes are the node's, whatever they are: nothing of their
+  // size may be made here. Errors: the node's own, as shape inference has them.
   virtual StatusOr<std::optional<UserWindows>> WindowsOf(const Node& node, std::string_view source,
                                                          int32_t least) const = 0;
+  // The stored taps of such a node, [ky][kx][channels]: codes of the design point's weight format. Only of windows that
+  // fit the machine.
+  virtual std::vector<int8_t> WeightsOf(const Node& node, const UserWindows& windows) const = 0;
 };
 
 // An entry of user_units.def.
