@@ -23,8 +23,7 @@ struct GridPoint {
 StatusOr<std::vector<GridPoint>> ParseGrid(const std::string& text, const std::string& file);
 
 // The coefficients of every model of a family: none is less than 0, and the squares of the relative errors on the
-// points that are not for checking have the least sum. Models without a point to fit or without one to check are left
-// out.
+// points that are not for checking have the least sum. Models without a point to fit are left out.
 std::vector<FittedModel> FitModels(const std::vector<ModuleModel>& models, const std::vector<GridPoint>& grid);
 
 // How far the models are from a point, as a share of its area; positive: the model's area is larger.
