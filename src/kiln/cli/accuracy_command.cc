@@ -47,7 +47,13 @@ class AccuracyCommand final : public Command {
     options.formats = formats_;
     options.flow.evaluate.limit = limit_;
     options.flow.evaluate.chunk = chunk_;
-    KILN_RETURN_IF_ERROR(CheckOutputs({json_, html_}));
+    KILN_RETURN_IF_ERROR(CheckIsFile("--report", html_));
+    std::vector<std::filesystem::path> inputs = FilesOf(options.flow);
+    for (const std::string& format : formats_) {
+      const std::vector<std::filesystem::path> files = FilesOfRecipe(format);
+      inputs.insert(inputs.end(), files.begin(), files.end());
+    }
+    KILN_RETURN_IF_ERROR(CheckOutputs({json_, html_}, inputs));
     std::optional<AccuracyTable> table;
     {
       ProgressBars bars(context.err, context.show_progress);

@@ -223,6 +223,10 @@ Status CheckOutputs(std::initializer_list<std::string> paths, std::span<const fs
   return OkStatus();
 }
 
+Status CheckIsFile(std::string_view option, const std::string& path) {
+  return path == "-" ? ErrorAt("", option, "goes to a file, not to standard output", "name a file") : OkStatus();
+}
+
 Status CheckOutputFolder(const std::string& folder) {
   if (folder.empty()) return OkStatus();
   const Status status = CheckOutput((fs::path(folder) / "file").string());

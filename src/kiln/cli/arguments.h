@@ -96,6 +96,8 @@ StatusOr<Shape> ParseShape(const std::string& text, std::string_view option);
 Status CheckOutput(const std::string& path);
 // Of each; and that no two are one file, and none is one of the `inputs`. Empty ones are not given.
 Status CheckOutputs(std::initializer_list<std::string> paths, std::span<const std::filesystem::path> inputs = {});
+// Error where standard output, "-", is named for what only goes to files.
+Status CheckIsFile(std::string_view option, const std::string& path);
 // Whether files can be written in the folder, which may have to be made; "": it is not given.
 Status CheckOutputFolder(const std::string& folder);
 

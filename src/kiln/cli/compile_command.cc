@@ -69,7 +69,7 @@ class CompileCommand final : public Command {
     if (json_ == "-" && print_) {
       return ErrorAt("", "--print", "with --json - no text is printed", "leave one of them out");
     }
-    KILN_RETURN_IF_ERROR(CheckOutput(json_));
+    KILN_RETURN_IF_ERROR(CheckOutputs({json_}, FilesOf(options)));
     if (!flow_.images_given() && options.calibration.path.empty()) options.images.random = 1;
     options.node_nm = node_nm_;
     if (!folder_.empty()) {

@@ -144,6 +144,35 @@ StatusOr<Graph> LayOut(const Graph& network) {
   return graph;
 }
 
+std::vector<std::filesystem::path> FilesOf(const ImageSettings& settings) {
+  return {settings.path, settings.options.labels, settings.preprocess};
+}
+
+std::vector<std::filesystem::path> FilesOfRecipe(const std::string& recipe) {
+  std::vector<std::filesystem::path> files;
+  if (const auto path = FindResource("recipes", recipe); path.ok()) files.push_back(*path);
+  for (size_t begin = 0; begin <= recipe.size();) {  // formats that are files: int8/powers.yaml, int8,powers.yaml
+    const size_t end = std::min(recipe.find(',', begin), recipe.size());
+    const std::string part = recipe.substr(begin, end - begin);
+    files.emplace_back(part);
+    if (const size_t slash = part.find('/'); slash != std::string::npos) files.emplace_back(part.substr(slash + 1));
+    begin = end + 1;
+  }
+  return files;
+}
+
+std::vector<std::filesystem::path> FilesOf(const FlowOptions& options) {
+  std::vector<std::filesystem::path> files = {options.model};
+  const auto add = [&files](const std::vector<std::filesystem::path>& more) {
+    files.insert(files.end(), more.begin(), more.end());
+  };
+  if (const auto path = FindResource("accelerators", options.accelerator.string()); path.ok()) files.push_back(*path);
+  add(FilesOf(options.images));
+  add(FilesOf(options.calibration));
+  add(FilesOfRecipe(options.recipe));
+  return files;
+}
+
 StatusOr<Recipe> FindRecipe(const std::string& name) {
   if (const auto path = FindResource("recipes", name); path.ok()) {
     auto recipe = LoadRecipe(*path);

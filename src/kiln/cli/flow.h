@@ -41,6 +41,11 @@ struct ImageSettings {
   bool given() const { return !path.empty() || random > 0; }
 };
 
+// The files that a command reads: networks, images with their labels and preprocessing, design points and recipes, by
+// path or by the name of one that comes with Kiln. For what must not be written over; some need not be there.
+std::vector<std::filesystem::path> FilesOf(const ImageSettings& settings);
+std::vector<std::filesystem::path> FilesOfRecipe(const std::string& recipe);
+
 // A data set with the way into one network.
 struct Images {
   std::unique_ptr<const DataSet> set;  // stands still: the converter points to it
@@ -104,6 +109,8 @@ struct FlowOptions {
   EvaluateOptions evaluate;
   int node_nm = kDefaultNode;  // of areas and energies
 };
+
+std::vector<std::filesystem::path> FilesOf(const FlowOptions& options);
 
 // A program with what it was made from.
 struct CompiledNetwork {

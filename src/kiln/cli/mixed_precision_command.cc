@@ -81,7 +81,10 @@ class MixedPrecisionCommand final : public Command {
     if (settings.path.empty()) {
       return ErrorAt("", "--data", "no images are named", "give --data FILE, with labels");
     }
-    KILN_RETURN_IF_ERROR(CheckOutputs({json_, recipe_}));
+    std::vector<std::filesystem::path> inputs = FilesOf(settings);
+    for (const std::filesystem::path& file : FilesOf(calibration_.Settings(settings))) inputs.push_back(file);
+    inputs.emplace_back(model_);
+    KILN_RETURN_IF_ERROR(CheckOutputs({json_, recipe_}, inputs));
     KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetwork(model_));
     KILN_ASSIGN_OR_RETURN(const Images images, OpenImages(settings, network));
     if (!images.set->has_labels()) {

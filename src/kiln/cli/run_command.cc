@@ -98,7 +98,9 @@ class RunCommand final : public Command {
     options.evaluate.run_fp32 = !no_fp32_;
     options.evaluate.chunk = chunk_;
 
-    KILN_RETURN_IF_ERROR(CheckOutputs({json_, html_, trace_}));
+    KILN_RETURN_IF_ERROR(CheckIsFile("--report", html_));
+    KILN_RETURN_IF_ERROR(CheckIsFile("--trace", trace_));
+    KILN_RETURN_IF_ERROR(CheckOutputs({json_, html_, trace_}, FilesOf(options)));
 
     std::optional<RunReport> report;
     {

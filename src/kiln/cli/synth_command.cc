@@ -53,7 +53,7 @@ class SynthCommand final : public Command {
     app.footer(
         "Needs yosys and opensta. Areas and slack are those of cells alone, without wires and layout.\n"
         "Example:\n  kiln synth --module kiln_systolic_array --parameters "
-        "ARRAY_ROWS=4,ARRAY_COLUMNS=4,INPUT_FORMAT=e4m3\n"
+        "ARRAY_ROWS=4,ARRAY_COLUMNS=4,INPUT_FORMAT=e4m3,WEIGHT_FORMAT=e4m3,PSUM_FORMAT=bf16\n"
         "  kiln compile models/demo_fashion_mnist.onnx --on systolic-int8-8x8 --emit design\n"
         "  kiln synth design --clock-mhz 50");
   }

@@ -54,7 +54,7 @@ class VerifyCommand final : public Command {
   Status Run(Context& context) override {
     KILN_ASSIGN_OR_RETURN(FlowOptions options, flow_.Options());
     if (!flow_.images_given()) options.images.random = limit_;
-    KILN_RETURN_IF_ERROR(CheckOutputs({json_, wave_}));
+    KILN_RETURN_IF_ERROR(CheckOutputs({json_, wave_}, FilesOf(options)));
     if (!rtl_.folder.empty()) KILN_RETURN_IF_ERROR(hardware::CheckRtlPath(rtl_.folder));
     KILN_RETURN_IF_ERROR(CheckOutputFolder(rtl_.folder.string()));
 
