@@ -87,9 +87,10 @@ struct CommandQueue {
 
 class Machine {
  public:
-  Machine(const Config& config, std::span<const Instruction> instructions, const std::vector<Prepared>& prepared,
-          std::span<uint8_t> memory)
+  Machine(const Config& config, int64_t prefetch_words, std::span<const Instruction> instructions,
+          const std::vector<Prepared>& prepared, std::span<uint8_t> memory)
       : config_(config),
+        prefetch_words_(prefetch_words),
         numbers_(config),
         prepared_(prepared),
         memory_(memory),
@@ -110,7 +111,7 @@ class Machine {
         writes_(simulator_, instructions.size() + 1),
         fetches_words_(config.shared_bus || WordCycles(config) > 1),
         bus_(simulator_, kReaders),
-        words_(simulator_, static_cast<size_t>(PrefetchWords(config))),
+        words_(simulator_, static_cast<size_t>(prefetch_words)),
         words_taken_(simulator_),
         accumulation_(static_cast<size_t>(config.accumulation_buffer_banks)),
         array_weights_(config),
@@ -227,10 +228,9 @@ class Machine {
   // On a shared bus the words of the program come when their requests have had their turns; of a port narrower than a
   // word nobody else's turns are in the way. Words are asked for ahead, until the program's end has been decoded. (The
   // memory goes on behind it.)
-  static int64_t PrefetchWords(const Config& config) { return config.memory_latency + 16; }  // PREFETCH_WORDS
   Process ProgramFetch() {
     for (int64_t word = 0;; ++word) {
-      co_await words_taken_.AtLeast(word + 1 - PrefetchWords(config_));
+      co_await words_taken_.AtLeast(word + 1 - prefetch_words_);
       if (program_ended_) co_return;
       const int64_t beats = WordCycles(config_);
       const int64_t turn = co_await bus_.Turn(kProgramReader, beats);
@@ -256,7 +256,7 @@ class Machine {
   void StopProgramFetch() {
     program_ended_ = true;
     bus_.Withdraw(kProgramReader);
-    words_taken_.Add(PrefetchWords(config_));
+    words_taken_.Add(prefetch_words_);
   }
 
   // The requests of a step on the shared bus. With `through`, the unit is through with its instruction in the first
@@ -670,7 +670,8 @@ class Machine {
     return accumulation_[static_cast<size_t>(block % config_.accumulation_buffer_banks)];
   }
 
-  const Config& config_;
+  const Config& config_;  // memory_latency: of the memory that answers
+  const int64_t prefetch_words_;
   const Numbers numbers_;
   std::vector<ArrayNumbers> array_numbers_;  // one a precision
   const std::vector<Prepared>& prepared_;
@@ -707,10 +708,13 @@ class Machine {
   ParameterBank parameters_;
 };
 
-StatusOr<Trace> RunPrepared(const Config& config, std::span<const Instruction> instructions,
+// Words of the program that the hardware asks for ahead: its PREFETCH_WORDS, whatever memory stands behind its ports.
+int64_t PrefetchWords(const Config& design) { return design.memory_latency + 16; }
+
+StatusOr<Trace> RunPrepared(const Config& config, int64_t prefetch_words, std::span<const Instruction> instructions,
                             const std::vector<Prepared>& prepared, std::span<uint8_t> memory) {
   Trace trace;
-  Machine machine(config, instructions, prepared, memory);
+  Machine machine(config, prefetch_words, instructions, prepared, memory);
   KILN_RETURN_IF_ERROR(machine.Run(trace));
   return trace;
 }
@@ -720,11 +724,12 @@ StatusOr<Trace> RunPrepared(const Config& config, std::span<const Instruction> i
 StatusOr<Trace> RunInstructions(const Config& config, std::span<const Instruction> instructions,
                                 std::span<uint8_t> memory) {
   for (const Instruction& instruction : instructions) KILN_RETURN_IF_ERROR(CheckInstruction(instruction, config));
-  return RunPrepared(config, instructions, Prepare(config, instructions), memory);
+  return RunPrepared(config, PrefetchWords(config), instructions, Prepare(config, instructions), memory);
 }
 
 StatusOr<RunResult> RunCycle(const SystolicProgram& program, const Batch& batch, const RunOptions& options) {
   Config config = program.config();
+  const int64_t prefetch_words = PrefetchWords(config);
   if (options.rtl.steady_memory() && options.rtl.memory_latency > 0) {
     config.memory_latency = static_cast<int>(options.rtl.memory_latency) + config.port_latency();
   }
@@ -738,7 +743,7 @@ StatusOr<RunResult> RunCycle(const SystolicProgram& program, const Batch& batch,
   }
   return RunSteps(program, batch, options,
                   [&](int64_t, size_t number, std::span<const Instruction> instructions, std::span<uint8_t> memory) {
-                    return RunPrepared(config, instructions, prepared[number], memory);
+                    return RunPrepared(config, prefetch_words, instructions, prepared[number], memory);
                   });
 }
 
