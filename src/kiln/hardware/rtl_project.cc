@@ -98,7 +98,7 @@ std::string SettingsOf(const RtlProject& project) {
 StatusOr<fs::path> RtlLibrary() {
   const char* named = std::getenv("KILN_RTL");
   const std::optional<fs::path> data = named == nullptr ? DataFolder() : std::nullopt;
-  const fs::path library = named != nullptr ? fs::path(named) : data.value_or("share/kiln") / "rtl";
+  fs::path library = named != nullptr ? fs::path(named) : data.value_or("share/kiln") / "rtl";
   std::error_code error;
   if (fs::exists(library / "packages.f", error)) return library;
   return NotFoundAt(library.string(), "", "the SystemVerilog library is not there",
