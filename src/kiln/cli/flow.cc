@@ -151,12 +151,10 @@ std::vector<std::filesystem::path> FilesOf(const ImageSettings& settings) {
 std::vector<std::filesystem::path> FilesOfRecipe(const std::string& recipe) {
   std::vector<std::filesystem::path> files;
   if (const auto path = FindResource("recipes", recipe); path.ok()) files.push_back(*path);
-  for (size_t begin = 0; begin <= recipe.size();) {  // formats that are files: int8/powers.yaml, int8,powers.yaml
-    const size_t end = std::min(recipe.find(',', begin), recipe.size());
-    const std::string part = recipe.substr(begin, end - begin);
-    files.emplace_back(part);
-    if (const size_t slash = part.find('/'); slash != std::string::npos) files.emplace_back(part.substr(slash + 1));
-    begin = end + 1;
+  files.emplace_back(recipe);
+  if (const size_t slash = recipe.find('/'); slash != std::string::npos) {  // int8/powers.yaml
+    files.emplace_back(recipe.substr(0, slash));
+    files.emplace_back(recipe.substr(slash + 1));
   }
   return files;
 }
