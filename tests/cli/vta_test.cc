@@ -371,6 +371,17 @@ TEST_F(VtaNetworks, VerifyBehindEveryMemory) {
   EXPECT_NE(cycles({"--stalls", "0.4", "--seed", "2"}), stalled);
   const int dram = cycles({"--dram", "2"});
   EXPECT_GT(dram, least);
+  // Each image meets stalls and a DRAM of its own, whatever runs before it and beside it.
+  const auto of_images = [&](const char* images, const char* threads, const std::vector<std::string>& memory) {
+    std::vector<std::string> command = {"--limit", images, "--threads", threads};
+    command.insert(command.end(), memory.begin(), memory.end());
+    return verify(command)["rtl_cycles"].get<std::vector<int>>();
+  };
+  const std::vector<int> three = of_images("3", "1", {"--stalls", "0.4"});
+  EXPECT_EQ(three[0], stalled);
+  EXPECT_EQ(of_images("3", "3", {"--stalls", "0.4"}), three);
+  EXPECT_EQ(of_images("2", "1", {"--stalls", "0.4", "--seed", "2"}), (std::vector<int>{three[1], three[2]}));
+  EXPECT_EQ(of_images("3", "1", {"--dram", "2"}), std::vector<int>(3, dram));
   EXPECT_GT(cycles({"--dram", "2", "--row-miss", "300"}), dram);
 
   // The simulation that verify has built runs vectors, too.

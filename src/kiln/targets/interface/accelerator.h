@@ -49,7 +49,7 @@ struct RtlOptions {
   double dram_bytes_per_cycle = 0;  // > 0: a DRAM of this bandwidth, shared by all ports
   uint64_t dram_row_miss = 0;       // cycles more for a burst to another row
   uint64_t memory_latency = 0;      // cycles from an address to its first beat; 0: the design point's
-  uint64_t seed = 1;                // of the stalls
+  uint64_t seed = 1;                // of the stalls that the first image meets; each has one more than the one before
   bool steady_memory() const { return stall_probability == 0 && dram_bytes_per_cycle == 0; }  // of one latency
   bool ideal_memory() const { return steady_memory() && memory_latency == 0; }
 };

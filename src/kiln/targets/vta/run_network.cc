@@ -68,13 +68,18 @@ StatusOr<std::unique_ptr<Device>> DeviceFor(const ProgramParts& program, Level l
   return device;
 }
 
-// Devices that are free; made when there is none.
+// Devices that are free; made when there is none. Where stalls or a DRAM go on from one run to the next, every run has
+// a new one with a seed of its own: its cycles must not depend on what ran before it.
 class DevicePool {
  public:
   DevicePool(const ProgramParts& program, const RunOptions& options)
-      : program_(program), options_(options), designs_(options.rtl.folder) {}
+      : program_(program),
+        options_(options),
+        reuses_(options.level != Level::kRtl || options.rtl.steady_memory()),
+        designs_(options.rtl.folder) {}
 
-  StatusOr<std::unique_ptr<Device>> Take() {
+  // For a run whose first image is `image` of the batch.
+  StatusOr<std::unique_ptr<Device>> Take(int64_t image) {
     {
       std::lock_guard lock(mutex_);
       if (!free_.empty()) {
@@ -83,10 +88,12 @@ class DevicePool {
         return device;
       }
     }
-    RtlDesigns& designs = options_.rtl.folder.empty() ? RtlDesigns::Shared() : designs_;
-    return DeviceFor(program_, options_.level, options_.rtl, designs);
+    RtlOptions rtl = options_.rtl;
+    rtl.seed += static_cast<uint64_t>(image);
+    return DeviceFor(program_, options_.level, rtl, rtl.folder.empty() ? RtlDesigns::Shared() : designs_);
   }
   void Return(std::unique_ptr<Device> device) {
+    if (!reuses_) return;
     std::lock_guard lock(mutex_);
     free_.push_back(std::move(device));
   }
@@ -94,6 +101,7 @@ class DevicePool {
  private:
   const ProgramParts& program_;
   const RunOptions& options_;
+  const bool reuses_;
   RtlDesigns designs_;  // of options_.rtl.folder
   std::mutex mutex_;
   std::vector<std::unique_ptr<Device>> free_;
@@ -185,7 +193,7 @@ StatusOr<RunResult> RunNetwork(const VtaProgram& compiled, const Batch& batch, c
   // Images from `first` on, as many as the machine has rows.
   const auto run_from = [&](int64_t first) -> Status {
     const auto here = static_cast<int>(std::min(at_once, images - first));
-    KILN_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, pool.Take());
+    KILN_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, pool.Take(first));
     NetworkRun run(program, device.get(), here, threads, observer);
     for (int row = 0; row < here; ++row) {
       for (size_t i = 0; i < batch.inputs.size(); ++i) {
