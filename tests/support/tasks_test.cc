@@ -41,7 +41,7 @@ TEST(Tasks, EveryTaskRunsOnceBehindThoseItWaitsFor) {
         return OkStatus();
       };
     }
-    EXPECT_EQ(RunTasks(tasks, round % 5), OkStatus());
+    EXPECT_EQ(RunTasks(tasks, 1 + round % 5), OkStatus());
     EXPECT_FALSE(early);
     for (const auto& count : runs) EXPECT_EQ(count, 1);
   }
@@ -62,8 +62,23 @@ TEST(Tasks, TheLaneKeepsItsOrder) {
   EXPECT_EQ(seen, (std::vector<size_t>{0, 2, 3, 4}));
 }
 
+TEST(Tasks, OneThreadIsTheCallingOne) {
+  std::vector<size_t> seen;
+  std::vector<Task> tasks(6);
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    tasks[i].in_lane = i % 2 == 1;
+    tasks[i].work = [&seen, i, caller = std::this_thread::get_id()] {
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+      seen.push_back(i);
+      return OkStatus();
+    };
+  }
+  EXPECT_EQ(RunTasks(tasks, 1), OkStatus());
+  EXPECT_EQ(seen, (std::vector<size_t>{0, 1, 2, 3, 4, 5}));
+}
+
 // The lane's task ends when the other has begun, the other when the lane's has.
-TEST(Tasks, TheLaneRunsBesideOneThread) {
+TEST(Tasks, OneOfTwoThreadsIsTheLanes) {
   std::latch both(2);
   const auto meet = [&both] {
     both.count_down();
@@ -73,7 +88,7 @@ TEST(Tasks, TheLaneRunsBesideOneThread) {
     }
     return absl::InternalError("alone");
   };
-  EXPECT_EQ(RunTasks(std::vector<Task>{{meet, {}, false}, {meet, {}, true}}, 1), OkStatus());
+  EXPECT_EQ(RunTasks(std::vector<Task>{{meet, {}, false}, {meet, {}, true}}, 2), OkStatus());
 }
 
 TEST(Tasks, TheErrorIsTheFirstInTheOrderOfTasks) {
@@ -91,7 +106,7 @@ TEST(Tasks, TheErrorIsTheFirstInTheOrderOfTasks) {
     }
     size_t first = 0;
     while (first < fails.size() && !fails[first]) ++first;
-    const Status status = RunTasks(tasks, round % 5);
+    const Status status = RunTasks(tasks, 1 + round % 5);
     if (first == fails.size()) {
       EXPECT_EQ(status, OkStatus());
       continue;
@@ -107,7 +122,7 @@ TEST(Tasks, TheErrorIsTheFirstInTheOrderOfTasks) {
 // The work behind one that throws never starts, and nothing waits for it for ever.
 TEST(Tasks, WhatATaskThrowsIsItsError) {
   for (const bool in_lane : {false, true}) {
-    for (int threads = 0; threads < 4; ++threads) {
+    for (int threads = 1; threads < 5; ++threads) {
       std::atomic<int> behind = 0;
       const auto count = [&behind] {
         ++behind;

@@ -102,15 +102,15 @@ class TaskRun {
 }  // namespace
 
 Status RunTasks(std::span<const Task> tasks, int threads) {
-  KILN_CHECK(threads >= 0);
-  if (threads == 0) return RunInOrder(tasks);
+  KILN_CHECK(threads >= 1);
+  if (threads == 1) return RunInOrder(tasks);
   TaskRun run(tasks);
   {
     std::vector<std::jthread> others;
-    others.reserve(static_cast<size_t>(threads));
+    others.reserve(static_cast<size_t>(threads - 1));
     try {
       others.emplace_back([&run] { run.RunLane(); });
-      for (int i = 1; i < threads; ++i) others.emplace_back([&run] { run.RunShared(); });
+      for (int i = 2; i < threads; ++i) others.emplace_back([&run] { run.RunShared(); });
     } catch (const std::system_error&) {  // the system has no more threads: those there are do the work
       if (others.empty()) return RunInOrder(tasks);
     }

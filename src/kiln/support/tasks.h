@@ -18,9 +18,10 @@ struct Task {
   bool in_lane = false;
 };
 
-// Runs all tasks and blocks until they are done. The calling thread and `threads` - 1 more share the tasks that are not
-// in the lane, of those that can start the first. With 0, the calling thread runs all in their order. A task sees what
-// those that it waits for have done; others must not depend on each other.
+// Runs all tasks and blocks until they are done. Of `threads` threads, the calling one included, one works through the
+// lane and the others share the rest, of those that can start the first. With one thread, the calling one runs all in
+// their order, and nothing runs beside it. A task sees what those that it waits for have done; others must not depend
+// on each other.
 //
 // The error is that of the first task that would have failed had all run one by one in their order, whatever the
 // threads do: tasks behind one that has failed no longer start, tasks before it do. Work that throws fails:

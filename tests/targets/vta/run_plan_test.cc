@@ -133,9 +133,28 @@ TEST(RunPlan, TheHostsOperatorAndALaunchMeet) {
     if (name == "sigmoid") met += wait_for("first") ? 1 : 0;
     if (name == "first") met += wait_for("sigmoid") ? 1 : 0;
   };
+  SetThreadCount(2);
   const auto result = RunNetwork(*program, one, {}, observer);
+  SetThreadCount(0);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(met, 2);
+}
+
+TEST(RunPlan, OneThreadDoesOnePieceBehindTheOther) {
+  const Graph graph = TwoBranches();
+  const Batch images = RandomImages(graph, 2, 1);
+  const auto program = CompileWithHost(Prepare(graph.Clone(), images, Int8Recipe()));
+  std::atomic<int> pieces = 0, elsewhere = 0;
+  SetThreadCount(1);
+  const auto result =
+      RunNetwork(*program, images, {}, [&, caller = std::this_thread::get_id()](const Piece&, bool begins) {
+        pieces += begins ? 1 : 0;
+        elsewhere += std::this_thread::get_id() == caller ? 0 : 1;
+      });
+  SetThreadCount(0);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(pieces, 2 * std::ssize(program->parts().plan.pieces));
+  EXPECT_EQ(elsewhere, 0);
 }
 
 TEST(RunPlan, BitsAndCyclesAreThoseOfAnyNumberOfThreads) {

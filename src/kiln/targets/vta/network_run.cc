@@ -22,7 +22,7 @@ Status NetworkRun::Run() {
   for (size_t i = 0; i < plan.pieces.size(); ++i) {
     tasks.push_back({[this, i] { return Do(i); }, plan.pieces[i].after, plan.pieces[i].on_device()});
   }
-  return RunTasks(tasks, plan.overlaps() ? threads_ : 0);
+  return RunTasks(tasks, plan.overlaps() ? threads_ : 1);
 }
 
 Status NetworkRun::Do(size_t index) {

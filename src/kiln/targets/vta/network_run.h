@@ -22,8 +22,8 @@ using PieceObserver = std::function<void(const Piece& piece, bool begins)>;
 
 class NetworkRun {
  public:
-  // `device` has the program's memory; images are those of rows 0, 1, ... `threads` do the host's share. All outlive
-  // the run.
+  // `device` has the program's memory; images are those of rows 0, 1, ... `threads` do all, of which one is with the
+  // device where there are several. All outlive the run.
   NetworkRun(const ProgramParts& program, Device* device, int images, int threads, PieceObserver observer)
       : program_(program), device_(device), threads_(threads), observer_(std::move(observer)), rows_(images) {
     for (Row& row : rows_) {

@@ -17,7 +17,7 @@
 namespace kiln::vta {
 namespace {
 
-constexpr int64_t kMostHostThreads = 4;  // of one run
+constexpr int64_t kMostThreads = 5;  // of one run: the device's and the host's
 
 // The shape of N images of a tensor that has `one` as its shape for one image.
 Shape BatchShape(const Shape& one, int64_t images) {
@@ -188,7 +188,7 @@ StatusOr<RunResult> RunNetwork(const VtaProgram& compiled, const Batch& batch, c
   Status failure;
   int64_t done = 0, first_failed = runs;
   if (options.level != Level::kFunctional) result.cycles_per_image.assign(static_cast<size_t>(images), 0);
-  const auto threads = static_cast<int>(std::clamp<int64_t>(ThreadCount() / runs, 1, kMostHostThreads));
+  const auto threads = static_cast<int>(std::clamp<int64_t>(ThreadCount() / runs, 1, kMostThreads));
 
   // Images from `first` on, as many as the machine has rows.
   const auto run_from = [&](int64_t first) -> Status {
