@@ -116,5 +116,25 @@ TEST(ProcessDeathTest, SignalsLeaveNothingBehind) {
   }
 }
 
+// A program that stays and that nobody waits for has ended when it has, not when patience with it has. What it started
+// is deaf to the first signal, and counts from there to where the second one must have come.
+TEST(ProcessDeathTest, NobodyWaitsForAnIdleProgramThatHasEnded) {
+  auto folder = TemporaryFolder::Create("kiln-test");
+  ASSERT_TRUE(folder.ok());
+  const std::string counted = folder->path() / "counted";
+  const auto run = [&] {
+    CleanUpOnSignals();
+    const std::string script = "(trap 'for i in $(seq 100); do sleep 0.01; done; echo > " + counted +
+                               "' TERM; echo ready; while :; do sleep 0.01; done) & cat";
+    auto idle = ChildProcess::Start({"sh", "-c", script}, folder->path() / "log");
+    std::vector<uint8_t> ready(5);
+    if (!idle.ok() || !idle->Receive(ready).ok()) std::exit(1);
+    ::kill(::getpid(), SIGINT);
+    for (;;) ::pause();
+  };
+  EXPECT_EXIT(run(), testing::KilledBySignal(SIGINT), "");
+  EXPECT_FALSE(std::filesystem::exists(counted));
+}
+
 }  // namespace
 }  // namespace kiln

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -95,7 +96,16 @@ bool Await(pid_t child, int* state) {
   return ended == child;
 }
 
-// Sends a signal to all programs and to what they have started, and waits up to two seconds for them to end.
+// Whether a program has ended. It stays to be waited for, so that its number is nobody else's until then.
+bool HasEnded(pid_t child) {
+  siginfo_t info;
+  info.si_pid = 0;
+  const int result = waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT | WNOHANG);
+  return result != 0 ? errno != EINTR : info.si_pid != 0;
+}
+
+// Sends a signal to all programs and to what they have started, and waits up to two seconds for the programs to end.
+// Nobody may be waiting for one that stays (ChildProcess), so it is not enough to look at who has been waited for.
 void EndPrograms(int signal) {
   Leftovers& leftovers = TheLeftovers();
   {
@@ -106,7 +116,7 @@ void EndPrograms(int signal) {
   for (int i = 0; i < kPatience; ++i) {
     {
       const std::scoped_lock lock(leftovers.mutex);
-      if (leftovers.children.empty()) return;
+      if (std::ranges::all_of(leftovers.children, HasEnded)) return;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
