@@ -269,6 +269,20 @@ TEST(Application, MakesFoldersAndWritesReports) {
   std::filesystem::remove_all(folder);
 }
 
+// A run that was killed had this one's number, as programs in containers have, and left its part of a file.
+TEST(Application, WritesOverWhatAKilledRunLeft) {
+  const auto folder = std::filesystem::temp_directory_path() / ("kiln_part_test" + std::to_string(::getpid()));
+  const std::string output = folder / "passes.json", part = output + ".part" + std::to_string(::getpid());
+  std::filesystem::create_directories(folder);
+  ASSERT_TRUE(WriteFile(part, std::string(100, 'x')).ok());
+  const Outcome run =
+      Call({"run", "models/demo_fashion_mnist.onnx", "--level", "reference", "--random", "1", "--json", output});
+  ASSERT_EQ(run.code, kExitOk) << run.err;
+  EXPECT_EQ(nlohmann::json::parse(*ReadFile(output))["data"]["source"], "random noise");
+  EXPECT_FALSE(std::filesystem::exists(part));
+  std::filesystem::remove_all(folder);
+}
+
 // The command on labelled noise: what it writes is a recipe that reads back, and JSON with the curve.
 TEST(Application, MixedPrecisionWritesARecipeThatRunTakes) {
   const std::filesystem::path folder =

@@ -169,10 +169,11 @@ std::error_code MakeFolders(const fs::path& folder, std::vector<fs::path>* made)
   return error;
 }
 
-// Why no file can be made beside `path`, whose folder is there. A name of its own, as WriteFile has one.
+// Why no file can be made beside `path`, whose folder is there. A name of its own, as WriteFile has one; what stands
+// there is left from a run of the same number that was killed.
 std::error_code TryFile(const fs::path& path) {
   const std::string part = path.string() + ".part" + std::to_string(::getpid());
-  const int file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  const int file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file < 0) return std::error_code(errno, std::generic_category());
   ::close(file);
   ::unlink(part.c_str());
