@@ -56,7 +56,8 @@ TEST(CompilerSchedule, TilesCoverEveryPairOfEveryPixelOnce) {
 }
 
 // What a launch's instructions compute, element by element of memory: which inputs and weights each accumulator has
-// been summed from, and where it is stored.
+// been summed from, and where it is stored. What stands in an accumulator before the launch, and behind a store, is
+// left over, until a reset, a load, or a maximum with constants, which are greater than any result, clears it.
 class Follower {
  public:
   Follower(const Launch& launch, const Config& config) : launch_(launch), config_(config) {
@@ -66,17 +67,29 @@ class Follower {
   using Steps = std::multiset<std::pair<uint64_t, uint64_t>>;
   const std::map<uint64_t, Steps>& stored() const { return stored_; }
   bool stored_twice() const { return stored_twice_; }
+  // Steps that were summed onto what was left over, or onto what the ALU had made of a sum.
+  int64_t steps_on_others() const { return steps_on_others_; }
 
  private:
+  enum class Holds { kLeftover, kSum, kResult };
+  struct Accumulator {
+    Holds holds = Holds::kLeftover;
+    Steps steps;
+  };
+
   void Follow(const Instruction& in) {
     const bool moves = in.opcode == Opcode::kLoad || in.opcode == Opcode::kStore;
     if (moves && in.x_size > 0 && in.memory != Memory::kUop) Move(in);
-    if (in.opcode == Opcode::kGemm) Sum(in);
-    // A maximum with constants clears as a reset does: only then is the tile not being summed.
+    if (in.opcode == Opcode::kGemm || in.opcode == Opcode::kAlu) Compute(in);
   }
 
   void Move(const Instruction& in) {
     uint32_t at = in.sram_base;
+    if (in.memory == Memory::kAccumulator || in.memory == Memory::kAccumulator8) {
+      // Rows of padding as well, which are zeros.
+      for (uint32_t i = 0; i < RectangleOf(in); ++i) accumulators_[at + i] = {Holds::kSum, {}};
+      return;
+    }
     for (uint32_t row = 0; row < in.y_size; ++row) {
       for (uint32_t x = 0; x < in.x_size; ++x, ++at) {
         const uint64_t address =
@@ -85,35 +98,43 @@ class Follower {
         if (in.memory == Memory::kWeight) weights_[at] = address;
         if (in.opcode != Opcode::kStore) continue;
         stored_twice_ |= stored_.contains(address);
-        stored_[address] = std::move(sums_[at]);
-        sums_[at].clear();  // whoever sums here next begins anew
+        stored_[address] = std::exchange(accumulators_[at], {}).steps;
       }
     }
   }
 
-  void Sum(const Instruction& in) {
+  void Compute(const Instruction& in) {
     for (uint32_t outer = 0; outer < in.outer; ++outer) {
       for (uint32_t inner = 0; inner < in.inner; ++inner) {
         for (uint32_t u = in.uop_begin; u < in.uop_end; ++u) {
           const Uop& uop = launch_.uops[u];
-          Steps& sum = sums_[uop.dst + outer * in.dst_outer + inner * in.dst_inner];
-          if (in.reset) {
-            sum.clear();
-            continue;
+          Accumulator& dst = accumulators_[uop.dst + outer * in.dst_outer + inner * in.dst_inner];
+          if (in.opcode == Opcode::kAlu) {
+            Work(in, dst);
+          } else if (in.reset) {
+            dst = {Holds::kSum, {}};
+          } else {
+            steps_on_others_ += dst.holds == Holds::kSum ? 0 : 1;
+            dst.steps.emplace(inputs_.at(uop.src + outer * in.src_outer + inner * in.src_inner),
+                              weights_.at(uop.weight + outer * in.weight_outer + inner * in.weight_inner));
           }
-          sum.emplace(inputs_.at(uop.src + outer * in.src_outer + inner * in.src_inner),
-                      weights_.at(uop.weight + outer * in.weight_outer + inner * in.weight_inner));
         }
       }
     }
   }
 
+  static void Work(const Instruction& in, Accumulator& dst) {
+    if (dst.holds == Holds::kSum && !dst.steps.empty()) dst.holds = Holds::kResult;
+    if (dst.holds == Holds::kLeftover && in.alu == AluOp::kMax && !in.use_immediate) dst.holds = Holds::kSum;
+  }
+
   const Launch& launch_;
   const Config& config_;
   std::map<uint32_t, uint64_t> inputs_, weights_;  // on chip: addresses
-  std::map<uint32_t, Steps> sums_;
+  std::map<uint32_t, Accumulator> accumulators_;
   std::map<uint64_t, Steps> stored_;
   bool stored_twice_ = false;
+  int64_t steps_on_others_ = 0;
 };
 
 // Convolutions of all kinds, with any number of threads: every output element is stored once, a sum of all its steps
@@ -138,6 +159,11 @@ TEST(CompilerSchedule, InstructionsSumEveryStepOnce) {
     ASSERT_EQ(InferShapes(graph), OkStatus());
     Recipe recipe = Int8Recipe();
     recipe.quantise_outputs = true;
+    if (i % 2 == 1) {  // sums that begin with the bias
+      recipe.activations.type.scale_format = recipe.weights.type.scale_format = *FindFormat("e8m0");
+      recipe.weights.type.scheme = Scheme::kPerTensor;
+      recipe.activations.type.symmetric = true;
+    }
     const Graph prepared = Prepare(graph.Clone(), RandomImages(graph, 1, 1), recipe);
     const auto program = CompileFor(prepared, PynqConfig(), static_cast<int>(random.Below(kMaxThreads + 1)));
     ASSERT_NE(program, nullptr);
@@ -145,6 +171,7 @@ TEST(CompilerSchedule, InstructionsSumEveryStepOnce) {
     const Follower follower(*program->parts().steps[0].launch, config);
     const int64_t pixels = (size - 1) / stride + 1;
     EXPECT_FALSE(follower.stored_twice());
+    EXPECT_EQ(follower.steps_on_others(), 0);
     EXPECT_EQ(std::ssize(follower.stored()), pixels * pixels * out / 16);
     for (const auto& [address, steps] : follower.stored()) {
       ASSERT_EQ(std::ssize(steps), in / 16 * kernel * kernel);

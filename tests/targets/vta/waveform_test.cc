@@ -1,5 +1,6 @@
 #include "kiln/targets/vta/waveform.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -189,6 +190,24 @@ TEST(VtaRecordDifference, RecordsTheLayerThatDiffers) {
     EXPECT_GT(waveform->end, waveform->begin);
     EXPECT_GT(fs::file_size(wave), 1'000u);
   }
+}
+
+// Before there is any hardware.
+TEST(VtaRecordDifference, ALaunchThatTheCycleLevelStopsIsAnError) {
+  const Graph graph = NetworkOf(/*convolution=*/false);
+  const Batch images = RandomImages(graph, 1, 2);
+  const auto program = CompileFor(Prepare(graph.Clone(), images, Recipe()), Small());
+  ASSERT_NE(program, nullptr);
+  ProgramParts parts = program->parts();
+  // A word that no stage can execute in place of the first instruction.
+  const size_t at = parts.steps[0].launch->address - kBase;
+  std::fill_n(parts.memory.begin() + static_cast<std::ptrdiff_t>(at), kInstructionBytes, uint8_t{0xff});
+  const auto folder = TemporaryFolder::Create("kiln-test");
+  ASSERT_TRUE(folder.ok());
+  const auto waveform = RecordDifference(VtaProgram(std::move(parts)), images, {}, folder->path() / "wave.fst");
+  EXPECT_EQ(waveform.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(MessageOf(waveform.status()), testing::HasSubstr("layer 'pool': bad_opcode: instruction 0"));
+  EXPECT_FALSE(fs::exists(folder->path() / "wave.fst"));
 }
 
 }  // namespace

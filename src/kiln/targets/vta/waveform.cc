@@ -77,9 +77,12 @@ const Launch* LaunchAt(const ProgramParts& program, uint64_t address) {
 class BothLevels final : public LocalDevice {
  public:
   BothLevels(const ProgramParts& program, const Config& hardware, RtlDesigns& designs, const RtlOptions& options)
-      : LocalDevice(program.config, {}), program_(program), hardware_(hardware), designs_(designs), options_(options) {
-    Renew();
-  }
+      : LocalDevice(program.config, {}),
+        program_(program),
+        hardware_(hardware),
+        designs_(designs),
+        options_(options),
+        cycle_(program.config) {}
 
   // The launch that differs first: its number, address and cycles.
   struct Found {
@@ -97,7 +100,7 @@ class BothLevels final : public LocalDevice {
     KILN_CHECK(at != nullptr);
     const std::vector<uint8_t> before(at, at + bytes);
     Timeline timeline;
-    CycleMachine::Result result = cycle_->Launch(memory, address, count, 0, &timeline);
+    CycleMachine::Result result = cycle_.Launch(memory, address, count, 0, &timeline);
     if (result.fault.has_value() || found_.has_value()) return std::move(result.fault);
     const auto* launch = LaunchAt(program_, address);
     KILN_CHECK(launch != nullptr && launch->instructions.size() == count);
@@ -132,16 +135,13 @@ class BothLevels final : public LocalDevice {
     if (window.has_value()) found_ = {launches_, address, *window};
     return OkStatus();
   }
-  void Renew() override {
-    cycle_ = std::make_unique<CycleMachine>(config());
-    rtl_.reset();
-  }
+  void Renew() override {}  // a launch that is stopped ends the run
 
   const ProgramParts& program_;
   const Config& hardware_;
   RtlDesigns& designs_;
   const RtlOptions& options_;
-  std::unique_ptr<CycleMachine> cycle_;
+  CycleMachine cycle_;
   std::unique_ptr<RtlMachine> rtl_;
   size_t launches_ = 0;
   std::optional<Found> found_;
