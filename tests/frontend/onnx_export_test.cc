@@ -179,13 +179,39 @@ TEST(OnnxExport, RefusesWhatOnnxCannotSay) {
   auto bytes = ExportOnnxBytes(graph);
   ASSERT_FALSE(bytes.ok());
   EXPECT_EQ(bytes.status().code(), StatusCode::kUnimplemented);
-  EXPECT_NE(MessageOf(bytes.status()).find("value 'w': scales per block"), std::string::npos);
+  EXPECT_NE(MessageOf(bytes.status()).find("value 'w': ONNX cannot say scales per block"), std::string::npos);
 
   graph.FindValue("w")->set_quantisation(std::nullopt);
   graph.FindValue("x")->set_quantisation(PerTensor("int32", 1, 0, true));
   bytes = ExportOnnxBytes(graph);
   ASSERT_FALSE(bytes.ok());
   EXPECT_NE(MessageOf(bytes.status()).find("32-bit codes"), std::string::npos);
+}
+
+// Whatever would be another network is an error, for activations as for constants; only fp32 itself rounds nothing.
+TEST(OnnxExport, LeavesNoRoundingOut) {
+  for (const char* format :
+       {"e4m3", "e5m2", "posit8_1", "bf16", "nf4", "fixed8_6", "int20", "int8.toward_zero", "int8.wrap"}) {
+    for (const char* name : {"x", "w"}) {
+      Graph graph = ConvGraph(false);
+      const QuantType type = *FindQuantType(format);
+      Quantisation q{type, -1, {}, {}};
+      if (type.scheme != Scheme::kNone) q = PerTensor(format, 1, 0, true);
+      graph.FindValue(name)->set_quantisation(q);
+      const auto bytes = ExportOnnxBytes(graph);
+      ASSERT_FALSE(bytes.ok()) << format << " of " << name;
+      EXPECT_EQ(bytes.status().code(), StatusCode::kUnimplemented);
+      EXPECT_NE(MessageOf(bytes.status()).find(std::string("value '") + name + "': ONNX cannot say format " + format),
+                std::string::npos)
+          << MessageOf(bytes.status());
+    }
+  }
+  Graph graph = ConvGraph(false);
+  const std::string plain = *ExportOnnxBytes(graph);
+  for (const char* name : {"x", "w"}) graph.FindValue(name)->set_quantisation(Quantisation{*FindQuantType("fp32")});
+  const auto bytes = ExportOnnxBytes(graph);
+  ASSERT_TRUE(bytes.ok()) << MessageOf(bytes.status());
+  EXPECT_EQ(*bytes, plain);
 }
 
 TEST(OnnxExport, EveryOperatorHasAForm) {

@@ -64,10 +64,11 @@ struct ExportOptions {
 // and constants (up to 32 bits) are stored as codes with a DequantizeLinear after them. Imported and annotated again
 // (AnnotationPipeline in passes/pipeline.h), int8, uint8, int16 and uint16 that use all their codes have exactly the
 // parameters they had. With Quantisers::kQonnx a value of up to 16 bits passes through a Quant instead, a constant as
-// the values of its codes, and that holds for every integer format. Float annotations (fp32, fp16,
-// bf16) have no form in ONNX's operators and are left out.
-//   errors  an annotation that ONNX cannot express (per-block scales, activations of 32 bits, activations with fewer
-//           codes than 8 or 16 bits and a scale a channel); a MatMul of unknown rank with transpose_b
+// the values of its codes, and that holds for every integer format. An annotation of fp32 itself changes nothing and is
+// left out.
+//   errors  an annotation that ONNX cannot express (formats that are no integers, other roundings than to nearest even,
+//           overflow that does not saturate, scales per block, activations of 32 bits, activations with fewer codes
+//           than 8 or 16 bits and a scale a channel); a MatMul of unknown rank with transpose_b
 Status ExportOnnx(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options = {});
 StatusOr<std::string> ExportOnnxBytes(const Graph& graph, const ExportOptions& options = {});
 

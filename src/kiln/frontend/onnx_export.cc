@@ -12,6 +12,13 @@
 namespace kiln {
 namespace {
 
+// Whether an annotation changes numbers: fp32 itself rounds nothing.
+bool IsRounded(const Value& value) {
+  if (!value.quantisation()) return false;
+  const QuantType& type = value.quantisation()->type;
+  return type.scheme != Scheme::kNone || type.format.name != "fp32";
+}
+
 // ONNX's integer types that hold the codes of a format; annotations that need none of them cannot be exported.
 std::optional<ElementType> StorageOf(const Format& format) {
   if (!format.is_whole()) return std::nullopt;
@@ -147,7 +154,7 @@ const std::string& Exporter::ReadName(const Value& value) const {
 
 std::string Exporter::WrittenName(const Value& value) {
   // Behind an annotation the quantised value takes the name over, so that a graph output keeps it.
-  if (!value.quantisation() || !StorageOf(value.quantisation()->type.format) || value.is_input()) return value.name();
+  if (!IsRounded(value) || value.is_input()) return value.name();
   return FreshName(value.name() + "/real");
 }
 
@@ -219,7 +226,7 @@ Status Exporter::AddInputs() {
 
 Status Exporter::AddConstants() {
   for (const Value* constant : graph_.Constants()) {
-    if (constant->quantisation() && StorageOf(constant->quantisation()->type.format)) {
+    if (IsRounded(*constant)) {
       KILN_RETURN_IF_ERROR(AddQuantisation(*constant));
     } else {
       Initialiser(constant->name(), constant->constant());
@@ -357,8 +364,9 @@ Status Exporter::AddNode(const Node& node) {
 }
 
 Status Exporter::CannotExpress(const Value& value, std::string_view why) const {
-  return UnsupportedAt(graph_.source(), "value '" + value.name() + "'", why,
-                       "ONNX quantises to integers of 8 or 16 bits, per tensor or per channel");
+  return UnsupportedAt(graph_.source(), "value '" + value.name() + "'", fmt::format("ONNX cannot say {}", why),
+                       "its quantisers know integers of up to 16 bits, per tensor or per channel; IR text (.kir) holds "
+                       "every annotation");
 }
 
 std::pair<std::string, std::string> Exporter::ScaleAndZeroPoint(const Value& value, const Quantisation& q,
@@ -373,15 +381,17 @@ std::pair<std::string, std::string> Exporter::ScaleAndZeroPoint(const Value& val
 }
 
 Status Exporter::AddQuantisation(const Value& value) {
-  if (!value.quantisation()) return OkStatus();
+  if (!IsRounded(value)) return OkStatus();
   const Quantisation& q = *value.quantisation();
-  const std::optional<ElementType> storage = StorageOf(q.type.format);
-  if (!storage) {
-    if (!q.type.format.is_integer()) return OkStatus();
-    return CannotExpress(value, "format " + std::string(q.type.format.name));
-  }
   if (q.type.scheme == Scheme::kPerBlock) return CannotExpress(value, "scales per block");
-  if (value.element() != ElementType::kFloat32) return CannotExpress(value, "annotation on a value that is not fp32");
+  const Format& format = q.type.format;
+  const std::optional<ElementType> storage = StorageOf(format);
+  if (!storage) return CannotExpress(value, "format " + format.name);
+  if (format.rounding != Rounding::kNearestEven || format.overflow != Overflow::kSaturate) {
+    return CannotExpress(value, "format " + format.name + ": it rounds to nearest even and saturates");
+  }
+  if (value.element() != ElementType::kFloat32)
+    return CannotExpress(value, "an annotation on a value that is not fp32");
   const bool per_channel = q.axis >= 0;
   const bool fits = !q.scales.empty() && q.scales.size() == q.zero_points.size() &&
                     (per_channel ? value.has_shape() && q.axis < value.shape().rank() &&
