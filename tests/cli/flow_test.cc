@@ -239,6 +239,36 @@ TEST(FlowTest, SaysThatPixelsAreNotPreprocessed) {
   EXPECT_EQ(notes.size(), 1u);
 }
 
+// Who says how the file is laid out has not said that pixels are to go in unscaled.
+TEST(FlowTest, PreprocessGoesOverTheModelsOwnKeyByKey) {
+  Graph network("net");
+  network.AddInput("x", {ElementType::kFloat32, Shape{1, 1, 28, 28}});
+  network.metadata()["kiln.preprocess"] = "scale=1/255,mean=0.5";
+  const auto with = [&](const std::string& text) {
+    ImageSettings settings;
+    settings.path = "tests/errors/files/images-28x28.idx";
+    settings.preprocess = text;
+    const auto images = OpenImages(settings, network);
+    EXPECT_TRUE(images.ok()) << images.status();
+    std::vector<std::string> notes;
+    NotePreprocess(settings, network, *images, &notes);
+    return std::pair(images->preprocess, notes);
+  };
+  EXPECT_EQ(with("").first, "scale=1/255,mean=0.5");
+  EXPECT_TRUE(with("").second.empty());
+  const auto [text, notes] = with("layout=chw");
+  EXPECT_EQ(text, "scale=1/255,mean=0.5,layout=chw");
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_THAT(notes[0], HasSubstr("is the model's own, scale=1/255,mean=0.5: images go in by " + text));
+  for (const char* all : {"scale=2,mean=1", "none", "none,scale=2"}) {
+    EXPECT_EQ(with(all).first, std::string(all).starts_with("none,") ? "scale=2" : all);
+    EXPECT_TRUE(with(all).second.empty()) << all;
+  }
+  // Nonsense in the metadata keeps nobody from saying all of it.
+  network.metadata()["kiln.preprocess"] = "gain=2";
+  EXPECT_EQ(with("none,scale=2").first, "scale=2");
+}
+
 // The demo network with all its weights taken away: the same program in the same cycles.
 TEST(FlowTest, WeightsMayBeAbsent) {
   FlowOptions options;

@@ -25,6 +25,16 @@ TEST(Preprocess, ReadsAndPrints) {
   EXPECT_EQ(ParsePreprocess("scale=0.0078125", "f", "p")->ToString(), "scale=0.0078125");
 }
 
+TEST(Preprocess, KeepsWhatIsNotNamed) {
+  const Preprocess base = *ParsePreprocess("scale=1/255,mean=0.5,std=2", "f", "p");
+  const auto over = [&](std::string_view text) { return ParsePreprocess(text, "f", "p", base)->ToString(); };
+  EXPECT_EQ(over("layout=hwc"), "scale=1/255,mean=0.5,std=2,layout=hwc");
+  EXPECT_EQ(over("scale=3,std=1:4"), "scale=3,mean=0.5,std=1:4");
+  EXPECT_EQ(over("none"), "none");
+  EXPECT_EQ(over("none, layout=chw"), "layout=chw");
+  EXPECT_THAT(MessageOf(ParsePreprocess("scale=2,none", "f", "p", base).status()), HasSubstr("'none' is not of the"));
+}
+
 TEST(Preprocess, NamesWhatIsWrong) {
   const auto error = [](std::string_view text) {
     return MessageOf(ParsePreprocess(text, "", "--preprocess").status());
@@ -141,6 +151,9 @@ TEST_F(ConvertTest, ReadsYaml) {
   const auto p = LoadPreprocess(Write("p.yaml", "scale: 1/255\nmean: [0.5, 0.25]\nstd: [2]\n"));
   ASSERT_TRUE(p.ok()) << p.status();
   EXPECT_EQ(p->ToString(), "scale=1/255,mean=0.5:0.25,std=2");
+  const Preprocess base = *ParsePreprocess("mean=3,layout=hwc", "f", "p");
+  EXPECT_EQ(LoadPreprocess(Write("p.yaml", "scale: 1/255\nmean: [0.5, 0.25]\n"), base)->ToString(),
+            "scale=1/255,mean=0.5:0.25,layout=hwc");
   EXPECT_THAT(MessageOf(LoadPreprocess(Write("q.yaml", "scale: 1\nmeen: 3\n")).status()), HasSubstr("q.yaml: line 2"));
   EXPECT_THAT(MessageOf(LoadPreprocess(Write("r.yaml", "std: [1, 0]\n")).status()),
               HasSubstr("line 1, key 'std': std '0' would divide by zero"));

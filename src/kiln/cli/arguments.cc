@@ -32,8 +32,8 @@ void DataArguments::Declare(CLI::App& app) {
       ->type_name("CxHxW");
   group
       ->add_option("--preprocess", preprocess_,
-                   "As in scale=1/255,mean=0.5:0.4:0.4,std=0.2:0.2:0.2,layout=hwc, or a YAML file with these keys, or "
-                   "none; default: what the model's metadata say")
+                   "As in scale=1/255,mean=0.5:0.4:0.4,std=0.2:0.2:0.2,layout=hwc, or a YAML file with these keys; "
+                   "keys not named: what the model's metadata say, or nothing after none, as in none,scale=1/255")
       ->type_name("TEXT");
   group->add_option("--random", random_, "No data: so many images of uniform noise, for timing")
       ->type_name("N")
@@ -241,6 +241,11 @@ Status WriteOutput(const std::string& path, std::string_view bytes) {
     if (error) return ErrorAt(path, "", "its folder cannot be made: " + error.message(), "name a file elsewhere");
   }
   return WriteFile(path, bytes);
+}
+
+Status WriteResults(std::ostream& out, const std::string& path, std::string_view text, std::string_view json) {
+  out << (path == "-" ? json : text);
+  return path.empty() || path == "-" ? OkStatus() : WriteOutput(path, json);
 }
 
 }  // namespace kiln::cli

@@ -53,12 +53,37 @@ StatusOr<DataSet> RandomImages(const Shape& input, int64_t count) {
                   .labels = {}});
 }
 
-StatusOr<Preprocess> ChoosePreprocess(const std::string& text, const Graph& network) {
-  if (text == "none" || text.find('=') != std::string::npos) return ParsePreprocess(text, "", "--preprocess");
-  if (!text.empty()) return LoadPreprocess(text);
+// What the model's metadata say; the identity where they are silent.
+StatusOr<Preprocess> PreprocessOf(const Graph& network) {
   const auto found = network.metadata().find(std::string(kPreprocessMetadataKey));
   if (found == network.metadata().end()) return Preprocess{};
   return ParsePreprocess(found->second, network.source(), fmt::format("metadata '{}'", kPreprocessMetadataKey));
+}
+
+// `text` as --preprocess has it, text or file. What it does not name is `own`.
+StatusOr<Preprocess> ReadPreprocess(const std::string& text, const Preprocess& own) {
+  const bool is_text = text == "none" || text.find('=') != std::string::npos;
+  return is_text ? ParsePreprocess(text, "", "--preprocess", own) : LoadPreprocess(text, own);
+}
+
+struct ChosenPreprocess {
+  Preprocess all;
+  std::string own;  // the model's, where some of it stands beside what --preprocess names
+};
+
+StatusOr<ChosenPreprocess> ChoosePreprocess(const std::string& text, const Graph& network) {
+  ChosenPreprocess chosen;
+  if (text == "none" || text.starts_with("none,")) {  // whatever the metadata say, and were it nonsense
+    KILN_ASSIGN_OR_RETURN(chosen.all, ReadPreprocess(text, {}));
+    return chosen;
+  }
+  KILN_ASSIGN_OR_RETURN(const Preprocess own, PreprocessOf(network));
+  chosen.all = own;
+  if (text.empty()) return chosen;
+  KILN_ASSIGN_OR_RETURN(chosen.all, ReadPreprocess(text, own));
+  KILN_ASSIGN_OR_RETURN(const Preprocess alone, ReadPreprocess(text, {}));
+  if (!(chosen.all == alone)) chosen.own = own.ToString();
+  return chosen;
 }
 
 Status RunStandardPasses(Graph& graph) {
@@ -116,24 +141,28 @@ StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network)
     }
     set = std::make_unique<const DataSet>(std::move(loaded));
   }
-  Preprocess preprocess;
+  ChosenPreprocess chosen;
   if (!settings.path.empty()) {
-    KILN_ASSIGN_OR_RETURN(preprocess, ChoosePreprocess(settings.preprocess, network));
+    KILN_ASSIGN_OR_RETURN(chosen, ChoosePreprocess(settings.preprocess, network));
   }
-  const std::string text = preprocess.ToString();
+  const std::string text = chosen.all.ToString();
   KILN_ASSIGN_OR_RETURN(ImageConverter converter,
-                        ImageConverter::Create(set.get(), std::move(preprocess), input, network.source()));
-  return Images{std::move(set), std::move(converter), text};
+                        ImageConverter::Create(set.get(), std::move(chosen.all), input, network.source()));
+  return Images{std::move(set), std::move(converter), text, std::move(chosen.own)};
 }
 
 void NotePreprocess(const ImageSettings& settings, const Graph& network, const Images& images,
                     std::vector<std::string>* notes) {
+  if (!images.own_preprocess.empty()) {
+    notes->push_back(fmt::format(
+        "what --preprocess does not name is the model's own, {}: images go in by {}; 'none,' before it leaves that out",
+        images.own_preprocess, images.preprocess));
+  }
   if (settings.path.empty() || !settings.preprocess.empty() || images.set->element() != ElementType::kUint8) return;
   if (network.metadata().contains(std::string(kPreprocessMetadataKey))) return;
   notes->push_back(
       "pixels go in as they are stored, 0 to 255: the model's metadata name no preprocessing; --preprocess names it, "
-      "or "
-      "none");
+      "or none");
 }
 
 StatusOr<Graph> LayOut(const Graph& network) {

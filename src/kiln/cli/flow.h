@@ -35,7 +35,8 @@ StatusOr<Graph> LoadNetworkToRun(const std::filesystem::path& model, std::vector
 struct ImageSettings {
   std::filesystem::path path;  // empty: `random` images
   DataOptions options;
-  // Text or YAML file (data_preprocess.h); empty: the model's metadata, and without any the identity.
+  // Text or YAML file (data_preprocess.h). Keys that it does not name, all where it is empty, are those of the model's
+  // metadata, and without any the identity's; "none" or "none,..." does without the metadata.
   std::string preprocess;
   int64_t random = 0;  // this many images of uniform noise in [-1, 1), for timing without data
   bool given() const { return !path.empty() || random > 0; }
@@ -51,14 +52,15 @@ struct Images {
   std::unique_ptr<const DataSet> set;  // stands still: the converter points to it
   ImageConverter converter;
   std::string preprocess;
+  std::string own_preprocess = {};  // the model's, where a part of it stands beside what ImageSettings::preprocess names
   int64_t size() const { return set->size(); }
 };
 
 // Errors: whatever the readers say; a network with more inputs than one; images or labels that do not fit it.
 StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network);
 
-// Says in `notes` that pixels go into the network as they are stored, where neither --preprocess nor the model's
-// metadata have a word on it: trained networks rarely take them so.
+// Says in `notes` what of the model's own preprocessing stands beside that of --preprocess, and that pixels go into the
+// network as they are stored, where neither has a word on it: trained networks rarely take them so.
 void NotePreprocess(const ImageSettings& settings, const Graph& network, const Images& images,
                     std::vector<std::string>* notes);
 

@@ -88,12 +88,14 @@ std::string Preprocess::ToString() const {
   return out.empty() ? "none" : out;
 }
 
-StatusOr<Preprocess> ParsePreprocess(std::string_view text, std::string_view source, std::string_view place) {
-  Preprocess out;
-  text = Trim(text);
-  if (text == "none") return out;
+StatusOr<Preprocess> ParsePreprocess(std::string_view text, std::string_view source, std::string_view place,
+                                     const Preprocess& base) {
+  std::vector<std::string> pairs = Split(Trim(text), ',');
+  const bool bare = pairs.front() == "none";
+  Preprocess out = bare ? Preprocess{} : base;
+  if (bare) pairs.erase(pairs.begin());
   std::vector<std::string> seen;
-  for (const std::string& pair : Split(text, ',')) {
+  for (const std::string& pair : pairs) {
     const size_t equals = pair.find('=');
     if (equals == std::string::npos) {
       return ErrorAt(source, place, "'" + pair + "' is not of the form key=value", kRemedy);
@@ -108,10 +110,10 @@ StatusOr<Preprocess> ParsePreprocess(std::string_view text, std::string_view sou
   return out;
 }
 
-StatusOr<Preprocess> LoadPreprocess(const std::filesystem::path& path) {
+StatusOr<Preprocess> LoadPreprocess(const std::filesystem::path& path, const Preprocess& base) {
   KILN_ASSIGN_OR_RETURN(const YamlFile file, YamlFile::Load(path.string()));
   const YamlMap root = file.root();
-  Preprocess out;
+  Preprocess out = base;
   for (std::string_view key : {"scale", "layout"}) {
     std::string value;
     root.String(key, &value);
