@@ -95,6 +95,22 @@ TEST(Application, InspectsTheDemo) {
   EXPECT_THAT(shapes.out, HasSubstr("1x16x28x28"));
 }
 
+// --json is what it is of the other commands; a bare one, wherever it stands, is standard output.
+TEST(Application, InspectsIntoJson) {
+  const std::string model = "models/demo_fashion_mnist.onnx";
+  const Outcome bare = Call({"inspect", model, "--json"});
+  ASSERT_EQ(bare.code, kExitOk) << bare.err;
+  EXPECT_EQ(nlohmann::json::parse(bare.out)["model"], model);
+  EXPECT_EQ(Call({"inspect", "--json", model}).out, bare.out);
+  EXPECT_EQ(Call({"inspect", model, "--json", "-"}).out, bare.out);
+  const auto folder = std::filesystem::temp_directory_path() / ("kiln_inspect_test" + std::to_string(::getpid()));
+  const std::string file = folder / "net.json";
+  const Outcome both = Call({"inspect", model, "--json", file});
+  EXPECT_EQ(both.out, Call({"inspect", model}).out);
+  EXPECT_EQ(*ReadFile(file), bare.out);
+  std::filesystem::remove_all(folder);
+}
+
 TEST(Application, ShowsPasses) {
   const Outcome passes =
       Call({"passes", "models/demo_fashion_mnist.onnx", "--passes", "fold-batch-norm,eliminate-dead-code"});

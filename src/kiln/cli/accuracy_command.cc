@@ -59,12 +59,7 @@ class AccuracyCommand final : public Command {
       ProgressBars bars(context.err, context.show_progress);
       KILN_ASSIGN_OR_RETURN(table, MeasureAccuracy(options, bars.Callback()));
     }
-    if (json_ == "-") {
-      context.out << ToJson(*table);
-    } else {
-      context.out << ToText(*table);
-      if (!json_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(json_, ToJson(*table)));
-    }
+    KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, ToText(*table), ToJson(*table)));
     if (!html_.empty()) {
       KILN_RETURN_IF_ERROR(WriteOutput(html_, ToHtml(*table)));
       if (json_ != "-") context.out << "\nreport  " << html_ << '\n';

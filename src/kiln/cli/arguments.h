@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <initializer_list>
+#include <ostream>
 #include <span>
 #include <string>
 #include <string_view>
@@ -104,6 +105,9 @@ Status CheckOutputFolder(const std::string& folder);
 // Writes the file and makes the folder that it stands in. Called when there is something to write, so that a command
 // that fails leaves nothing behind.
 Status WriteOutput(const std::string& path, std::string_view bytes);
+// A command's results: `json` where --json says (`path`; "-": standard output, "": nowhere), and `text` on standard
+// output where that is not taken.
+Status WriteResults(std::ostream& out, const std::string& path, std::string_view text, std::string_view json);
 
 }  // namespace kiln::cli
 

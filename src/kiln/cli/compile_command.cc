@@ -80,27 +80,23 @@ class CompileCommand final : public Command {
     const Program& program = *compiled.program;
 
     const std::string kernels = KernelTable(program) + SumsOf(program);
-    const bool text = json_ != "-";
-    if (text) PrintText(context, compiled, kernels);
+    std::string text = TextOf(compiled, kernels);
     if (!folder_.empty()) {
       const std::filesystem::path folder(folder_);
       KILN_RETURN_IF_ERROR(compiled.accelerator->EmitRtl(program, folder));
       KILN_RETURN_IF_ERROR(WriteFile(folder / "kernels.txt", kernels));
-      if (text) context.out << fmt::format("\nSystemVerilog in {}: make -C {} lint, sim, synth\n", folder_, folder_);
+      text += fmt::format("\nSystemVerilog in {}: make -C {} lint, sim, synth\n", folder_, folder_);
     }
-    if (json_ == "-") {
-      context.out << ToJson(compiled.report);
-      return OkStatus();
-    }
-    return json_.empty() ? OkStatus() : WriteOutput(json_, ToJson(compiled.report));
+    return WriteResults(context.out, json_, text, ToJson(compiled.report));
   }
 
  private:
-  void PrintText(Context& context, const CompiledNetwork& compiled, const std::string& kernels) const {
-    context.out << kernels;
-    for (const std::string& note : compiled.report.notes) context.out << "note: " << note << '\n';
-    if (const std::string costs = CostsOf(compiled.report); !costs.empty()) context.out << '\n' << costs;
-    if (print_) context.out << '\n' << compiled.program->Print();
+  std::string TextOf(const CompiledNetwork& compiled, const std::string& kernels) const {
+    std::string text = kernels;
+    for (const std::string& note : compiled.report.notes) text += "note: " + note + '\n';
+    if (const std::string costs = CostsOf(compiled.report); !costs.empty()) text += '\n' + costs;
+    if (print_) text += '\n' + compiled.program->Print();
+    return text;
   }
 
   std::string folder_, json_;

@@ -1,8 +1,10 @@
 // kiln inspect: what a network consists of.
 #include <fmt/format.h>
 #include <CLI/App.hpp>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "kiln/cli/arguments.h"
 #include "kiln/cli/command.h"
 #include "kiln/cli/network_summary.h"
 #include "kiln/frontend/model.h"
@@ -73,7 +75,10 @@ class InspectCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_option("model", model_, "The network: ONNX or IR text")->required()->type_name("MODEL");
-    app.add_flag("--json", json_, "As JSON");
+    app.add_option("--json", json_, "As JSON; - is standard output, as is no FILE")
+        ->expected(0, 1)
+        ->default_str("-")
+        ->type_name("FILE");
     app.add_flag("--shapes", shapes_, "Every node with its shapes");
     app.add_flag("--raw", raw_, "As the file has it; default: after clean-up, without arithmetic on shapes")
         ->excludes(app.add_flag("--optimised", optimised_, "After the standard passes"));
@@ -81,6 +86,11 @@ class InspectCommand final : public Command {
   }
 
   Status Run(Context& context) override {
+    if (json_ == "-" && shapes_) {
+      return ErrorAt("", "--shapes", "with --json - no table is printed", "leave one of them out");
+    }
+    const std::filesystem::path inputs[] = {model_};
+    KILN_RETURN_IF_ERROR(CheckOutputs({json_}, inputs));
     LoadOptions load;
     load.clean_up = !raw_;
     KILN_ASSIGN_OR_RETURN(Graph graph, LoadModel(model_, load));
@@ -89,24 +99,24 @@ class InspectCommand final : public Command {
       KILN_RETURN_IF_ERROR(RunPasses(graph, StandardPipeline(), passes));
     }
     const NetworkSummary summary = Summarise(graph);
-    if (json_) {
-      context.out << Json(graph, summary);
-      return OkStatus();
-    }
-    context.out << fmt::format("{}: {} nodes, {} parameters ({}), {}{}\n", CleanUtf8(graph.source()),
-                               Thousands(summary.nodes), Thousands(summary.parameters), Bytes(summary.parameter_bytes),
-                               Metric(static_cast<double>(summary.macs), "multiply-accumulates"),
-                               summary.macs_known ? "" : " and more where shapes are unknown");
-    context.out << fmt::format("takes {}; gives {}\n", CleanUtf8(DescribeValues(graph.inputs())),
-                               CleanUtf8(DescribeValues(graph.outputs())));
-    for (const auto& [key, value] : graph.metadata()) context.out << CleanUtf8(key + ": " + value) << '\n';
-    context.out << '\n' << (shapes_ ? NodeTable(graph) : OperatorTable(summary));
-    return OkStatus();
+    return WriteResults(context.out, json_, TextOf(graph, summary), Json(graph, summary));
   }
 
  private:
-  std::string model_;
-  bool json_ = false, shapes_ = false, raw_ = false, optimised_ = false;
+  std::string TextOf(const Graph& graph, const NetworkSummary& summary) const {
+    std::string text =
+        fmt::format("{}: {} nodes, {} parameters ({}), {}{}\n", CleanUtf8(graph.source()), Thousands(summary.nodes),
+                    Thousands(summary.parameters), Bytes(summary.parameter_bytes),
+                    Metric(static_cast<double>(summary.macs), "multiply-accumulates"),
+                    summary.macs_known ? "" : " and more where shapes are unknown");
+    text += fmt::format("takes {}; gives {}\n", CleanUtf8(DescribeValues(graph.inputs())),
+                        CleanUtf8(DescribeValues(graph.outputs())));
+    for (const auto& [key, value] : graph.metadata()) text += CleanUtf8(key + ": " + value) + '\n';
+    return text + '\n' + (shapes_ ? NodeTable(graph) : OperatorTable(summary));
+  }
+
+  std::string model_, json_;
+  bool shapes_ = false, raw_ = false, optimised_ = false;
 };
 
 }  // namespace

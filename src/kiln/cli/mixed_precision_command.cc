@@ -84,6 +84,7 @@ class MixedPrecisionCommand final : public Command {
     std::vector<std::filesystem::path> inputs = FilesOf(settings);
     for (const std::filesystem::path& file : FilesOf(calibration_.Settings(settings))) inputs.push_back(file);
     inputs.emplace_back(model_);
+    KILN_RETURN_IF_ERROR(CheckIsFile("--out", recipe_));
     KILN_RETURN_IF_ERROR(CheckOutputs({json_, recipe_}, inputs));
     KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetwork(model_));
     KILN_ASSIGN_OR_RETURN(const Images images, OpenImages(settings, network));
@@ -110,13 +111,11 @@ class MixedPrecisionCommand final : public Command {
                                TopOne(std::vector<int32_t>(labels.begin(), labels.end())), options_, bars.Callback());
     }
     KILN_ASSIGN_OR_RETURN(const MixedPrecision found, std::move(search));
-    Print(found, count, context);
+    std::string text = TextOf(found, count);
     std::vector<std::string> notes;
     NotePreprocess(settings, network, images, &notes);
-    for (const std::string& note : notes) {
-      if (json_ != "-") context.out << "note: " << note << '\n';
-    }
-    if (!json_.empty() && json_ != "-") KILN_RETURN_IF_ERROR(WriteOutput(json_, ToJson(found, options_)));
+    for (const std::string& note : notes) text += "note: " + note + '\n';
+    KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, text, ToJson(found, options_)));
     if (!recipe_.empty()) {
       const std::string comment =
           fmt::format("Found by kiln mixed-precision for {}: {:.2f} % of {} images, fp32 {:.2f} %.", network.source(),
@@ -144,17 +143,13 @@ class MixedPrecisionCommand final : public Command {
     return OkStatus();
   }
 
-  void Print(const MixedPrecision& found, int64_t count, Context& context) const {
-    if (json_ == "-") {
-      context.out << ToJson(found, options_);
-      return;
-    }
-    context.out << fmt::format("{} images, simulated; cost in {}\n", count, cost_ == "bits" ? "bits" : "picojoules");
+  std::string TextOf(const MixedPrecision& found, int64_t count) const {
+    std::string text =
+        fmt::format("{} images, simulated; cost in {}\n", count, cost_ == "bits" ? "bits" : "picojoules");
     for (size_t i = 0; i < options_.candidates.size(); ++i) {
-      context.out << fmt::format("  {}: {}\n", static_cast<char>('a' + std::min<size_t>(i, 25)),
-                                 options_.candidates[i]);
+      text += fmt::format("  {}: {}\n", static_cast<char>('a' + std::min<size_t>(i, 25)), options_.candidates[i]);
     }
-    context.out << '\n' << found.Report();
+    return text + '\n' + found.Report();
   }
 
   std::string model_, json_, recipe_;

@@ -110,12 +110,7 @@ class RunCommand final : public Command {
     if (!trace_.empty() && !report->trace.has_value()) {
       return ErrorAt("", "--trace", "this run has no cycles", "run with --cycle-limit 1 or --level cycle");
     }
-    if (json_ == "-") {
-      context.out << ToJson(*report);
-    } else {
-      context.out << ToText(*report, top_);
-      if (!json_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(json_, ToJson(*report)));
-    }
+    KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, ToText(*report, top_), ToJson(*report)));
     if (!html_.empty()) {
       KILN_RETURN_IF_ERROR(WriteOutput(html_, ToHtml(*report)));
       if (json_ != "-") context.out << "\nreport       " << html_ << '\n';

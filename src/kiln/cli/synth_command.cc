@@ -80,12 +80,7 @@ class SynthCommand final : public Command {
     ProgressBars bars(context.err, context.show_progress);
     options_.progress = [&bars](const hardware::SynthesisProgress& p) { bars.Show(p.step, p.done, p.total, p.module); };
     KILN_ASSIGN_OR_RETURN(const hardware::SynthesisResult result, Synthesise(sources, options_, work));
-    if (json_ == "-") {
-      context.out << ToJson(result, options_);
-      return OkStatus();
-    }
-    context.out << ToText(result, options_);
-    return json_.empty() ? OkStatus() : WriteOutput(json_, ToJson(result, options_));
+    return WriteResults(context.out, json_, ToText(result, options_), ToJson(result, options_));
   }
 
  private:

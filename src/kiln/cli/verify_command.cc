@@ -54,6 +54,7 @@ class VerifyCommand final : public Command {
   Status Run(Context& context) override {
     KILN_ASSIGN_OR_RETURN(FlowOptions options, flow_.Options());
     if (!flow_.images_given()) options.images.random = limit_;
+    KILN_RETURN_IF_ERROR(CheckIsFile("--wave", wave_));
     KILN_RETURN_IF_ERROR(CheckOutputs({json_, wave_}, FilesOf(options)));
     if (!rtl_.folder.empty()) KILN_RETURN_IF_ERROR(hardware::CheckRtlPath(rtl_.folder));
     KILN_RETURN_IF_ERROR(CheckOutputFolder(rtl_.folder.string()));
@@ -66,12 +67,7 @@ class VerifyCommand final : public Command {
       report.model = options.model.string();
       KILN_RETURN_IF_ERROR(Verify(compiled, progress, &report));
     }
-    if (json_ == "-") {
-      context.out << ToJson(report);
-    } else {
-      context.out << ToText(report);
-      if (!json_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(json_, ToJson(report)));
-    }
+    KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, ToText(report), ToJson(report)));
     if (!report.agrees()) {
       return absl::InternalError("the levels differ; this is a fault of Kiln");
     }
