@@ -177,9 +177,10 @@ class MatrixGenerator {
     Loops loops;
     loops.inner = constant_elements();
     loops.dst_inner = 1;
-    emitter_.Reset({to, 0, 0}, loops);
+    const Uop uop{to, from, 0};
+    emitter_.Reset(uop, loops);
     loops.src_inner = 1;
-    emitter_.Alu(AluOp::kAdd, std::vector<Uop>{{to, from, 0}}, loops);
+    emitter_.Alu(AluOp::kAdd, {&uop, 1}, loops);
   }
 
   // ----- a tile
@@ -301,7 +302,8 @@ class MatrixGenerator {
       Loops loops;
       loops.inner = elements - done;
       loops.dst_inner = 1;
-      emitter_.Reset({static_cast<uint32_t>(at), 0, 0}, loops);
+      // The micro-op of instructions with an immediate operand.
+      emitter_.Reset({static_cast<uint32_t>(at), static_cast<uint32_t>(at), 0}, loops);
     }
     done = elements;
   }

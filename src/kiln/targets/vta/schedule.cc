@@ -387,6 +387,9 @@ std::vector<MatrixTiling> NeighboursOf(const MatrixShape& shape, const MatrixTil
   }
   add([](MatrixTiling* t) { t->blocks_outermost = !t->blocks_outermost; });
   add([](MatrixTiling* t) { t->packed = !t->packed; });
+  for (const int turns : {0, 2, 3}) {
+    if (turns < tiling.threads) add([&](MatrixTiling* t) { t->input_turns = turns; });
+  }
   add([](MatrixTiling* t) { t->uops_first = !t->uops_first; });
   return all;
 }

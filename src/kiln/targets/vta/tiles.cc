@@ -175,12 +175,12 @@ class Planner {
     int64_t most_inputs = 1;
     for (const Tile& tile : tiles) most_inputs = std::max(most_inputs, UnionOf(shape_, tile.blocks).count());
     const int64_t places = CeilDivide(shape_.height, t_.rows) * CeilDivide(shape_.width, t_.columns);
-    int64_t slots = std::min<int64_t>(t_.threads, std::max<int64_t>(1, room / t_.chunk)) * t_.chunk;
+    int64_t slots = std::min<int64_t>(t_.turns(), std::max<int64_t>(1, room / t_.chunk)) * t_.chunk;
     if (t_.threads > 1 && shape_.kernel.taps() == 1 && room >= most_inputs) {
       const int64_t rows_of_all = room / most_inputs;
       all_fit_ = rows_of_all >= places;
       const bool few = rows_of_all == 1 || all_fit_;
-      slots = std::max(slots, few ? room : std::min<int64_t>(t_.threads, rows_of_all) * most_inputs);
+      slots = std::max(slots, few ? room : std::min<int64_t>(t_.turns(), rows_of_all) * most_inputs);
     }
     input_slots_.resize(static_cast<size_t>(std::min(slots, room)));
   }

@@ -30,10 +30,14 @@ struct MatrixTiling {
   // The last tiles become smaller, so that this many cycles of the ALU's work are left when the last sum is there; 0:
   // they do not.
   int64_t drain = 0;
+  // How many rows of slots on chip the inputs of tiles take turns in; 0: as many as there are threads. Fewer keep loads
+  // nearer to their use, and every one has micro-ops of its own.
+  int input_turns = 0;
   // All micro-ops are loaded before the first tile is cleared; else what clears it is, and then the others.
   bool uops_first = false;
 
   int64_t elements() const { return blocks * rows * columns; }
+  int turns() const { return input_turns == 0 ? threads : input_turns; }
   bool operator==(const MatrixTiling&) const = default;
 };
 
