@@ -55,6 +55,7 @@ inline RunReport ExampleReport() {
                   .operation = "conv 3x3 1->16 @4x4 +relu",
                   .macs = 20000,
                   .operations = 20000,
+                  .schedule = "tiles of 4x4 pixels",
                   .certificate = {.cost = 1500,
                                   .lower_bound = 1250,
                                   .optimal = false,
@@ -79,6 +80,7 @@ inline RunReport ExampleReport() {
   host.operation = "erf 16";
   host.macs = 0;
   host.operations = 160;
+  host.schedule.clear();
   host.certificate = {};
   host.host_reason = "no unit computes erf";
   KernelInfo dense = conv;

@@ -27,7 +27,7 @@ std::string KernelTable(const Program& program) {
                kernel.macs > 0 ? Thousands(kernel.macs) : "-",
                proof.cost > 0 ? Thousands(static_cast<int64_t>(proof.cost)) : "-",
                proved ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "-", proved ? Percent(proof.gap()) : "-",
-               proof.optimal ? "optimal" : "", kernel.on_host() ? "host: " + kernel.host_reason : proof.bound_from});
+               ScheduleText(kernel), kernel.on_host() ? "host: " + kernel.host_reason : proof.bound_from});
   }
   return table.ToString();
 }

@@ -145,7 +145,7 @@ std::string KernelTable(const RunReport& report) {
     const bool proved = proof.lower_bound > 0;
     out += fmt::format(R"(<td class="n" title="{}">{}</td><td class="n">{}</td><td>{}</td></tr>)",
                        EscapeHtml(proof.bound_from), proved ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "",
-                       proved ? Percent(proof.gap()) : "", proof.optimal ? "optimal" : "");
+                       proved ? Percent(proof.gap()) : "", EscapeHtml(ScheduleText(kernel)));
   }
   out += "</tbody></table></div>";
   if (!rows.empty()) {

@@ -26,6 +26,7 @@ Json Kernels(const RunReport& report) {
     Json json = {{"name", kernel.name}, {"operation", kernel.operation},
                  {"unit", kernel.unit}, {"source_nodes", kernel.source_nodes},
                  {"macs", kernel.macs}, {"operations", kernel.operations}};
+    json["schedule"] = kernel.schedule.empty() ? Json(nullptr) : Json(kernel.schedule);
     json["host_reason"] = kernel.on_host() ? Json(kernel.host_reason) : Json(nullptr);
     if (!rows.empty()) {
       json["cycles"] = rows[k].cycles;

@@ -54,7 +54,7 @@ std::string KernelTable(const RunReport& report, int top) {
     table.Row({Shorten(kernel.name, 36), Shorten(kernel.operation, 44), kernel.unit, Thousands(row.cycles),
                Percent(row.share), kernel.macs > 0 ? Percent(row.utilisation) : "-",
                proof.lower_bound > 0 ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "-",
-               proof.lower_bound > 0 ? Percent(proof.gap()) : "-", proof.optimal ? "optimal" : ""});
+               proof.lower_bound > 0 ? Percent(proof.gap()) : "-", ScheduleText(kernel)});
   }
   if (rest_cycles > 0) {
     table.Row({fmt::format("{} others", slowest.size() - static_cast<size_t>(top)), "", "", Thousands(rest_cycles),
@@ -77,6 +77,11 @@ std::string HostTable(const RunReport& report) {
 }
 
 }  // namespace
+
+std::string ScheduleText(const KernelInfo& kernel) {
+  if (!kernel.certificate.optimal) return kernel.schedule;
+  return kernel.schedule.empty() ? "optimal" : kernel.schedule + ", optimal";
+}
 
 std::string RunReport::Quantisation::Describe() const {
   if (recipe.empty()) return "the network's own parameters";

@@ -64,6 +64,9 @@ struct RunReport {
   std::vector<std::string> notes;
 };
 
+// "tiles of 14x28 pixels, optimal".
+std::string ScheduleText(const KernelInfo& kernel);
+
 // One kernel with its share of the time.
 struct KernelRow {
   int kernel = 0;          // index into RunReport::kernels

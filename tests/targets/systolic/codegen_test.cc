@@ -92,6 +92,9 @@ TEST(SystolicCodegen, ProductsWaitForWeightsThatAreComputed) {
     computed = true;
   }
   EXPECT_EQ(products, 1) << KernelList(**program);
+  for (const KernelInfo& kernel : (*program)->kernels()) {
+    EXPECT_EQ(kernel.schedule.starts_with("tiles of 1x"), kernel.unit == "matrix") << kernel.schedule;
+  }
 }
 
 // A product waits for the kernel that computes its weights, not for one behind that which has nothing to do with it.

@@ -1,4 +1,5 @@
 // Tilings: that they cover the layer, that no measured time is below the bound, and that the estimate is what it says.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -230,6 +231,10 @@ TEST(CompilerSchedule, MoreVirtualThreadsAreFasterAndTheBoundHolds) {
     EXPECT_EQ(certificate.bound_from, "GEMM steps");
     EXPECT_GT(certificate.cost, certificate.lower_bound);
     costs.push_back(certificate.cost);
+    const std::string threads_of = fmt::format("{} virtual thread{}, tiles of ", threads, threads == 1 ? "" : "s");
+    if (threads > 0) {
+      EXPECT_THAT(program->kernels()[0].schedule, testing::StartsWith(threads_of));
+    }
   }
   EXPECT_GT(costs[0], 1.1 * costs[1]);
   EXPECT_LT(costs[1], 1.06 * 28 * 28 * 4 * 4 * 9);

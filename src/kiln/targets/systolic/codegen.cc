@@ -44,6 +44,13 @@ void Accumulate(const Certificate& from, Certificate* to) {
   if (to->bound_from.empty() || from.lower_bound > 0) to->bound_from = from.bound_from;
 }
 
+// A kernel of several works may have several tilings.
+void AddTiling(const std::string& tiling, std::string* schedule) {
+  constexpr std::string_view kOthers = " and others";
+  if (schedule->empty()) *schedule = tiling;
+  if (*schedule != tiling && !schedule->ends_with(kOthers)) *schedule += kOthers;
+}
+
 class Generator {
  public:
   Generator(Lowered lowered, const Graph& graph, const Config& config)
@@ -93,6 +100,7 @@ class Generator {
                                MessageOf(schedule.status()), "use a design point with larger buffers");
         }
         in.tiling = schedule->tiling;
+        AddTiling(Describe(in.tiling), &kernel.info.schedule);
         Accumulate(schedule->certificate, &kernel.info.certificate);
         if (work.codes == nullptr) {
           sums_.Add(kernel.info.source_nodes[0], work);

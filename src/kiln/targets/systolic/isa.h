@@ -326,6 +326,9 @@ struct Tiling {
   int32_t weight_tiles_per_bank = 1;  // weight tiles that a weight bank holds: * array_rows <= weight_buffer_words
 };
 
+// "tiles of 14x28 pixels, 2 column tiles a block".
+std::string Describe(const Tiling& tiling);
+
 struct Instruction {
   Opcode opcode = Opcode::kEnd;
   uint32_t kernel = 0;  // index into Program::kernels(), for traces; no unit looks at it

@@ -168,6 +168,12 @@ std::string PrintConvolution(const Instruction& instruction, const Config& confi
 
 }  // namespace
 
+std::string Describe(const Tiling& tiling) {
+  std::string out = fmt::format("tiles of {}x{} pixels", tiling.tile_height, tiling.tile_width);
+  if (tiling.columns_per_block > 1) out += fmt::format(", {} column tiles a block", tiling.columns_per_block);
+  return out;
+}
+
 std::string Print(const Instruction& instruction, const Config& config) {
   constexpr std::string_view kOpcodes[] = {"end", "matrix", "depthwise", "vector"};
   std::string out(kOpcodes[static_cast<size_t>(instruction.opcode)]);

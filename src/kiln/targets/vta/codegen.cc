@@ -209,6 +209,7 @@ StatusOr<std::unique_ptr<VtaProgram>> Generate(Network network, const Config& co
       if (!code.ok()) return failed(code.status());
       step.launch = std::move(code->launch);
       step.tiling = code->tiling;
+      layer.info.schedule = Describe(code->tiling);
       layer.info.certificate = code->certificate;
       step.reads = {layer.matrix->input.map};
       if (layer.matrix->residual.has_value()) step.reads.push_back(layer.matrix->residual->map);

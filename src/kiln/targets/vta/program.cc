@@ -43,9 +43,7 @@ std::string VtaProgram::Print() const {
     if (step.host.has_value()) out += fmt::format("host  {}{}\n", kernels_[i].host_reason, BesideOf(parts_, i));
     if (step.tiling.has_value()) {
       const MatrixTiling& t = *step.tiling;
-      out += fmt::format("tiles of {} blocks x {} x {}, {} input blocks at once, {} virtual thread{}{}\n", t.blocks,
-                         t.rows, t.columns, t.chunk, t.threads, t.threads == 1 ? "" : "s",
-                         t.resident ? ", weights stay" : "");
+      out += fmt::format("{}, {} input blocks at once{}\n", Describe(t), t.chunk, t.resident ? ", weights stay" : "");
     }
     if (!step.launch.has_value()) continue;
     for (const Instruction& in : step.launch->instructions)

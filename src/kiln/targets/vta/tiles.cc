@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "fmt/format.h"
 #include "kiln/support/check.h"
 
 namespace kiln::vta {
@@ -394,6 +395,11 @@ class Planner {
 };
 
 }  // namespace
+
+std::string Describe(const MatrixTiling& t) {
+  return fmt::format("{} virtual thread{}, tiles of {} block{} x {} x {}", t.threads, t.threads == 1 ? "" : "s",
+                     t.blocks, t.blocks == 1 ? "" : "s", t.rows, t.columns);
+}
 
 std::vector<Stretch> CutInto(int64_t first, int64_t count, int64_t piece) {
   std::vector<Stretch> parts;

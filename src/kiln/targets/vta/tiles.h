@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "kiln/targets/vta/layers.h"
@@ -132,6 +133,9 @@ struct AccumulatorRegions {
   int64_t residuals_at = 0;
 };
 AccumulatorRegions RegionsOf(const MatrixShape& shape, const Config& config, int threads);
+
+// "2 virtual threads, tiles of 4 blocks x 7 x 7": output blocks, rows and columns.
+std::string Describe(const MatrixTiling& tiling);
 
 // How many tiles are cleared before the one that is summed is done.
 inline int TilesAhead(int threads) { return threads > 3 ? 2 : 1; }
