@@ -249,6 +249,40 @@ void WriteConversations(const fs::path& folder) {
   write(ConversationSeed(true).Ask(static_cast<RequestKind>(7), {0}));
 }
 
+// The smallest of each kind of VTA's vectors: a GEMM instruction of blocks of 2, and a program that adds to sums and
+// stores them.
+constexpr std::string_view kGemmVector = R"({
+"inst": {"reset": "0", "uop_begin": "0", "uop_end": "1", "lp_0": "1", "lp_1": "2", "acc_0": "0", "acc_1": "1",
+         "inp_0": "0", "inp_1": "1", "wgt_0": "0", "wgt_1": "0"},
+"uop": [{"idx": "0", "vec": ["0", "0", "0"]}],
+"inp": [{"idx": "0", "vec": ["01", "ff"]}, {"idx": "1", "vec": ["02", "03"]}],
+"wgt": [{"idx": "0", "vec": ["01", "02", "03", "04"]}],
+"acc_i": [{"idx": "0", "vec": ["5", "6"]}, {"idx": "1", "vec": ["7", "8"]}],
+"acc_o": [{"idx": "0", "vec": ["4", "5"]}, {"idx": "1", "vec": ["f", "1a"]}]
+})";
+constexpr std::string_view kRuntimeVector = R"({"format": "vta-rtapi-1", "name": "calls", "config": {"LOG_BLOCK": 4},
+"calls": [["VTABufferAlloc", {"id": "C", "size": 64}], ["VTABufferCopyIn", {"id": "C", "hex": "0102"}],
+ ["VTALoadBuffer2D", {"src": "C", "src_elem_offset": 0, "x_size": 1, "y_size": 1, "x_stride": 1, "x_pad_before": 0,
+  "y_pad_before": 0, "x_pad_after": 0, "y_pad_after": 0, "dst_sram_index": 0, "dst_memory_type": 3}],
+ ["VTAPushALUOp", {"handle": "add", "signature": null, "body": [["VTAUopLoopBegin", [4, 1, 1, 0]],
+  ["VTAUopPush", [1, 0, 0, 0, 0, 2, 1, 5]], ["VTAUopLoopEnd", []]]}],
+ ["VTADepPush", {"from": 2, "to": 3}], ["VTADepPop", {"from": 2, "to": 3}],
+ ["VTAStoreBuffer2D", {"dst": "C", "dst_elem_offset": 0, "src_sram_index": 0, "src_memory_type": 4, "x_size": 4,
+  "y_size": 1, "x_stride": 4}], ["VTASynchronize", {}], ["VTABufferFree", {"id": "C"}]],
+"buffers": {"C": {"size": 64, "phys": 67112960}},
+"launches": [{"insn_addr": 0, "insns": ["00"], "uop_loads": [{"dram_addr": 4096, "sram": 0, "words": [0]}]}],
+"final": {"C": "05"}})";
+constexpr std::string_view kProgramVector = R"({"format": "vta-vector-1", "name": "p", "config": {}, "dram_base": 4096,
+"dram_size": 4096, "dram_in": "in.bin", "dram_out": "out.bin", "sha256_in": "00", "expect": "error",
+"error_kind": "deadlock", "runs": [{"insn_addr": 4096, "insn_count": 1, "insns": ["00"]}],
+"counters": {"inp_load_nbytes": 0}})";
+
+void WriteVectors(const fs::path& folder) {
+  Write(folder / "vta_vector_fuzz/gemm.json", kGemmVector);
+  Write(folder / "vta_vector_fuzz/calls.json", kRuntimeVector);
+  Write(folder / "vta_vector_fuzz/program.json", kProgramVector);
+}
+
 }  // namespace
 }  // namespace kiln
 
@@ -262,5 +296,6 @@ int main(int argc, char** argv) {
   kiln::WritePrograms(folder);
   kiln::WriteData(folder);
   kiln::WriteConversations(folder);
+  kiln::WriteVectors(folder);
   return 0;
 }

@@ -52,7 +52,8 @@ struct Images {
   std::unique_ptr<const DataSet> set;  // stands still: the converter points to it
   ImageConverter converter;
   std::string preprocess;
-  std::string own_preprocess = {};  // the model's, where a part of it stands beside what ImageSettings::preprocess names
+  std::string own_preprocess =
+      {};  // the model's, where a part of it stands beside what ImageSettings::preprocess names
   int64_t size() const { return set->size(); }
 };
 

@@ -91,7 +91,7 @@ bool VectorsCommand::IsOneFile() const {
   return arguments_.size() == 1 && !fs::is_directory(arguments_[0], error);
 }
 
-Status VectorsCommand::RunEach(Context& context, std::string_view format, const RunOne& run, const std::string& how,
+Status VectorsCommand::RunEach(Context& context, const Kind& kind, const RunOne& run, const std::string& how,
                                const std::string& output) const {
   KILN_ASSIGN_OR_RETURN(const std::vector<fs::path> files, JsonFiles(arguments_));
   KILN_RETURN_IF_ERROR(CheckOutputs({json_, output}, files));
@@ -102,7 +102,7 @@ Status VectorsCommand::RunEach(Context& context, std::string_view format, const 
     const fs::path& file = files[static_cast<size_t>(i)];
     progress.Update(i);
     const auto json = vta::ReadJson(file);
-    if (json.ok() && !IsNamed(file) && !vta::HasFormat(*json, format)) continue;
+    if (json.ok() && !IsNamed(file) && !kind.is_one(*json)) continue;
     auto outcome = json.ok() ? run(*json, file) : json.status();
     const std::string error = MessageOf(outcome.status());
     if (!outcome.ok() && (IsNamed(file) || error == error_before)) return outcome.status();
@@ -111,7 +111,7 @@ Status VectorsCommand::RunEach(Context& context, std::string_view format, const 
     rows.push_back({file.string(), *std::move(outcome)});
   }
   if (rows.empty()) {
-    return ErrorAt(arguments_[0], "", "holds no such vector", fmt::format("files of format {}", format));
+    return ErrorAt(arguments_[0], "", "holds no such vector", kind.what);
   }
   return Report(context, rows, how);
 }
@@ -152,7 +152,8 @@ Status VectorsCommand::Report(Context& context, const std::vector<Row>& rows, co
 }
 
 void ExecCommand::Declare(CLI::App& app) {
-  DeclareFiles(app, "Program vectors (NAME.json), or folders of them");
+  DeclareFiles(app,
+               "Program vectors (NAME.json) or test vectors of the original's GEMM unit (JSON), or folders of them");
   app_ = &app;
   app.add_option(
          "--level", level_,
@@ -226,7 +227,9 @@ Status ExecCommand::Run(Context& context) const {
     one.difference = RunOrders(vector);
     return one;
   };
-  return RunEach(context, vta::kProgramVectorFormat, run,
+  const Kind kind = {vta::IsProgramVector,
+                     fmt::format("files of format {}, or of the original's GEMM tests", vta::kProgramVectorFormat)};
+  return RunEach(context, kind, run,
                  cycles     ? " at the cycle level"
                  : hardware ? " on the hardware, in the cycle level's cycles"
                             : fmt::format(", in {} orders of the stages", orders_),
@@ -275,7 +278,9 @@ Status ReplayCommand::Run(Context& context) const {
     KILN_ASSIGN_OR_RETURN(one.difference, vta::Replay(vector, device_));
     return one;
   };
-  return RunEach(context, vta::kRuntimeVectorFormat, run, "");
+  const Kind kind = {[](const vta::Json& json) { return vta::HasFormat(json, vta::kRuntimeVectorFormat); },
+                     fmt::format("files of format {}", vta::kRuntimeVectorFormat)};
+  return RunEach(context, kind, run, "");
 }
 
 }  // namespace kiln::cli

@@ -32,16 +32,20 @@ class VectorsCommand {
     std::optional<std::string> difference;  // nullopt: it passes
     std::optional<vta::RunTime> time;       // where it was counted, of a program that came to its end
   };
+  struct Kind {
+    std::function<bool(const vta::Json& json)> is_one;
+    std::string what;  // "files of format vta-vector-1"
+  };
   using RunOne = std::function<StatusOr<Outcome>(const vta::Json& json, const std::filesystem::path& file)>;
 
   void DeclareFiles(CLI::App& app, const char* what);
   // Whether one file is named and nothing else.
   bool IsOneFile() const;
-  // Has `run` say what came of each file of the format and prints all. What a folder holds beside them is left out;
+  // Has `run` say what came of each file of the kind and prints all. What a folder holds beside them is left out;
   // what is named has to be one. An error of a file that is named ends the command; of one in a folder it is what came
   // of it, unless the file before had the same, which is then of neither and ends the command, too. `how`: ", in 10
   // orders of the stages"; `output`: a file that `run` writes. Error: vectors fail.
-  Status RunEach(Context& context, std::string_view format, const RunOne& run, const std::string& how,
+  Status RunEach(Context& context, const Kind& kind, const RunOne& run, const std::string& how,
                  const std::string& output = "") const;
 
  private:

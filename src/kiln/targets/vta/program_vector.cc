@@ -5,6 +5,7 @@
 #include "fmt/format.h"
 #include "kiln/support/file.h"
 #include "kiln/targets/vta/cycle.h"
+#include "kiln/targets/vta/gemm_vector.h"
 #include "kiln/targets/vta/hex.h"
 #include "kiln/targets/vta/json_reader.h"
 #include "kiln/targets/vta/sha256.h"
@@ -93,7 +94,10 @@ StatusOr<ProgramVector> ReadProgramVector(const fs::path& file) {
   return ParseProgramVector(json, file);
 }
 
+bool IsProgramVector(const Json& json) { return HasFormat(json, kProgramVectorFormat) || IsGemmVector(json); }
+
 StatusOr<ProgramVector> ParseProgramVector(const Json& json, const fs::path& file) {
+  if (IsGemmVector(json)) return ParseGemmVector(json, file);
   JsonReader reader(file.string());
   if (const std::string format = reader.Text(json, "format", ""); format != kProgramVectorFormat) {
     reader.Fail("format", fmt::format("'{}' is none of programs", format), std::string(kProgramVectorFormat));
@@ -216,8 +220,10 @@ std::optional<std::string> FindDifference(const ProgramVector& vector, const Lau
   const std::span<const uint8_t> bytes = memory.bytes();
   const auto [wrong, right] = std::mismatch(bytes.begin(), bytes.end(), vector.after.begin());
   if (wrong != bytes.end()) {
-    return fmt::format("byte {:#x} of the memory is {:#04x}; {:#04x}",
-                       vector.base + static_cast<uint64_t>(wrong - bytes.begin()), *wrong, *right);
+    const uint64_t address = vector.base + static_cast<uint64_t>(wrong - bytes.begin());
+    std::string name = vector.name_of_byte ? vector.name_of_byte(address) : "";
+    if (name.empty()) name = fmt::format("byte {:#x} of the memory", address);
+    return fmt::format("{} is {:#04x}; {:#04x}", name, *wrong, *right);
   }
   for (const ProfileCounter& counter : kProfileCounters) {
     if (!vector.profile.has_value()) break;

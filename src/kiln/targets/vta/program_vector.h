@@ -37,13 +37,16 @@ struct ProgramVector {
   };
   std::vector<Launch> launches;  // on one machine, one after the other
   std::optional<Profile> profile;
+  // What a byte of the memory is, where it has a name; may be null. For messages.
+  std::function<std::string(uint64_t address)> name_of_byte = {};
 };
 
 inline constexpr std::string_view kProgramVectorFormat = "vta-vector-1";
 // Errors name the file and the key: missing, of the wrong kind, an image of another size than dram_size or with another
 // digest, launches beyond the image or with other instructions than it holds.
 StatusOr<ProgramVector> ReadProgramVector(const std::filesystem::path& file);
-// Of a file that has been read as JSON.
+// Of a file that has been read as JSON: of the format, or one of gemm_vector.h.
+bool IsProgramVector(const Json& json);
 StatusOr<ProgramVector> ParseProgramVector(const Json& json, const std::filesystem::path& file);
 
 // Runs it on a machine, a launch after the other, and compares all bytes and counters. `launch` runs one; `profile` is
