@@ -99,15 +99,19 @@ TEST_F(EmittedDesigns, CompileWritesAFolderThatStandsByItself) {
     EXPECT_GT(ReadFile(fs::path(Path("design")) / file).value_or("").size(), 0u) << file;
   }
   EXPECT_THAT(*ReadFile(Path("design/kernels.txt")), ContainsRegex("conv_y .*matrix"));
+  EXPECT_THAT(*ReadFile(Path("design/emitted.txt")), HasSubstr("\nkernels.txt\n"));
   const fs::path log = Path("lint.log");
   EXPECT_TRUE(RunProgram({"make", "-s", "-C", Path("design"), "lint"}, log).ok()) << *ReadFile(log);
 
   // A second emission over the first; never over files that are somebody's.
   EXPECT_EQ(CallOnNet("compile", {"--emit", Path("design")}).code, kExitOk);
-  const Outcome foreign = CallOnNet("compile", {"--emit", folder_.path().string()});
-  EXPECT_EQ(foreign.code, kExitError);
-  EXPECT_EQ(foreign.err, "kiln: " + folder_.path().string() +
-                             ": holds files that are not of an earlier emission; name a new folder, or an empty one\n");
+  for (const char* command : {"compile", "verify"}) {
+    const Outcome foreign = CallOnNet(command, {"--emit", folder_.path().string()});
+    EXPECT_EQ(foreign.code, kExitError);
+    EXPECT_EQ(foreign.err,
+              "kiln: " + folder_.path().string() +
+                  ": holds files that are not of an earlier emission; name a new folder, or an empty one\n");
+  }
 }
 
 TEST_F(EmittedDesigns, FoldersHaveNoBlanksInTheirPath) {

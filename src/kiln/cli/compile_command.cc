@@ -10,7 +10,6 @@
 #include "kiln/report/cost_report.h"
 #include "kiln/report/run_report.h"
 #include "kiln/report/text.h"
-#include "kiln/support/file.h"
 
 namespace kiln::cli {
 namespace {
@@ -84,7 +83,7 @@ class CompileCommand final : public Command {
     if (!folder_.empty()) {
       const std::filesystem::path folder(folder_);
       KILN_RETURN_IF_ERROR(compiled.accelerator->EmitRtl(program, folder));
-      KILN_RETURN_IF_ERROR(WriteFile(folder / "kernels.txt", kernels));
+      KILN_RETURN_IF_ERROR(hardware::AddToRtlProject(folder, "kernels.txt", kernels));
       text += fmt::format("\nSystemVerilog in {}: make -C {} lint, sim, synth\n", folder_, folder_);
     }
     return WriteResults(context.out, json_, text, ToJson(compiled.report));

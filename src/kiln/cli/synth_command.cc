@@ -61,6 +61,10 @@ class SynthCommand final : public Command {
   Status Run(Context& context) override {
     KILN_RETURN_IF_ERROR(CheckOutput(json_));
     KILN_RETURN_IF_ERROR(CheckTarget());
+    if (!keep_.empty()) {
+      KILN_RETURN_IF_ERROR(hardware::CheckSynthesisFolder(keep_));
+      KILN_RETURN_IF_ERROR(CheckOutputFolder(keep_));
+    }
     KILN_ASSIGN_OR_RETURN(const hardware::DesignSources sources, Sources());
     KILN_ASSIGN_OR_RETURN(options_.parameters, hardware::ParseParameters(parameters_));
     if (!liberty_.empty()) options_.liberty = liberty_;

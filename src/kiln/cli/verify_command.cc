@@ -56,7 +56,7 @@ class VerifyCommand final : public Command {
     if (!flow_.images_given()) options.images.random = limit_;
     KILN_RETURN_IF_ERROR(CheckIsFile("--wave", wave_));
     KILN_RETURN_IF_ERROR(CheckOutputs({json_, wave_}, FilesOf(options)));
-    if (!rtl_.folder.empty()) KILN_RETURN_IF_ERROR(hardware::CheckRtlPath(rtl_.folder));
+    if (!rtl_.folder.empty()) KILN_RETURN_IF_ERROR(hardware::CheckRtlFolders(rtl_.folder));
     KILN_RETURN_IF_ERROR(CheckOutputFolder(rtl_.folder.string()));
 
     VerifyReport report;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "fmt/format.h"
+#include "kiln/hardware/verilog_text.h"
 #include "kiln/support/file.h"
 #include "kiln/support/installation.h"
 #include "kiln/support/process.h"
@@ -16,41 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool IsNameCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-// `text` without its comments.
-std::string WithoutComments(const std::string& text) {
-  std::string out;
-  for (size_t i = 0; i < text.size();) {
-    if (text.compare(i, 2, "//") == 0) {
-      i = std::min(text.find('\n', i), text.size());
-    } else if (text.compare(i, 2, "/*") == 0) {
-      const size_t end = text.find("*/", i + 2);
-      i = end == std::string::npos ? text.size() : end + 2;
-      out += ' ';
-    } else {
-      out += text[i++];
-    }
-  }
-  return out;
-}
-
 // The names that begin with kiln_ in SystemVerilog text.
 std::set<std::string> LibraryNames(const std::string& text) {
-  const std::string code = WithoutComments(text);
-  std::set<std::string> names;
-  for (size_t i = 0; i < code.size();) {
-    if (!IsNameCharacter(code[i])) {
-      ++i;
-      continue;
-    }
-    size_t end = i;
-    while (end < code.size() && IsNameCharacter(code[end])) ++end;
-    if (code.compare(i, 5, "kiln_") == 0) names.insert(code.substr(i, end - i));
-    i = end;
-  }
+  std::set<std::string> names = NamesIn(WithoutComments(text));
+  std::erase_if(names, [](const std::string& name) { return !name.starts_with("kiln_"); });
   return names;
 }
 
@@ -91,6 +61,42 @@ std::string SettingsOf(const RtlProject& project) {
   return fmt::format("TOP := {}\nMAIN := {}\nARGUMENTS ?= {}\n", project.top,
                      project.testbench.empty() ? "" : "testbench/" + project.testbench[0],
                      project.simulation_arguments);
+}
+
+// The list of what an emission has written, so that the next one leaves nothing of it behind: a path below the folder a
+// line.
+constexpr char kEmitted[] = "emitted.txt";
+
+std::set<std::string> EmittedFiles(const fs::path& folder) {
+  std::set<std::string> files;
+  const auto list = ReadFile(folder / kEmitted, 1 << 20);
+  if (!list.ok()) return files;
+  for (const std::string& line : LinesOf(*list)) {
+    const fs::path file = fs::path(line).lexically_normal();
+    // Whatever became of the list, nothing outside of the folder is an emission's.
+    if (!file.is_absolute() && !file.empty() && *file.begin() != "..") files.insert(file.generic_string());
+  }
+  return files;
+}
+
+Status ListEmitted(const fs::path& folder, const std::set<std::string>& files) {
+  std::string text = "# What Kiln has written here, for the next emission to this folder.\n";
+  for (const std::string& file : files) text += file + '\n';
+  return WriteIfDifferent(folder / kEmitted, text);
+}
+
+// Takes away what an earlier emission has written and this one does not.
+Status RemoveOthers(const fs::path& folder, const std::set<std::string>& files) {
+  for (const std::string& file : EmittedFiles(folder)) {
+    if (files.contains(file)) continue;
+    std::error_code error;
+    if (fs::is_regular_file(fs::symlink_status(folder / file, error))) fs::remove(folder / file, error);
+    if (error && error != std::errc::no_such_file_or_directory) {
+      return ErrorAt((folder / file).string(), "", "of an earlier emission, cannot be removed: " + error.message(),
+                     "name a new folder");
+    }
+  }
+  return OkStatus();
 }
 
 }  // namespace
@@ -150,6 +156,16 @@ Status CheckRtlFolder(const fs::path& folder) {
                  "name a new folder, or an empty one");
 }
 
+Status CheckRtlFolders(const fs::path& folder) {
+  const Status whole = CheckRtlFolder(folder);
+  if (whole.ok() || !CheckRtlPath(folder).ok()) return whole;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (!entry.is_directory() || !CheckRtlFolder(entry.path()).ok()) return whole;
+  }
+  return error ? whole : OkStatus();
+}
+
 Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
   KILN_RETURN_IF_ERROR(CheckRtlFolder(folder));
   KILN_ASSIGN_OR_RETURN(const fs::path library, RtlLibrary());
@@ -181,8 +197,19 @@ Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
     fs::create_directories(folder / part, error);
     if (error) return ErrorAt(folder.string(), "", "cannot be made: " + error.message(), "name a folder to write to");
   }
+  std::set<std::string> names;
+  for (const auto& [name, text] : texts) names.insert(name.generic_string());
+  KILN_RETURN_IF_ERROR(RemoveOthers(folder, names));
+  KILN_RETURN_IF_ERROR(ListEmitted(folder, names));
   for (const auto& [name, text] : texts) KILN_RETURN_IF_ERROR(WriteIfDifferent(folder / name, text));
   return OkStatus();
+}
+
+Status AddToRtlProject(const fs::path& folder, const std::string& name, const std::string& text) {
+  std::set<std::string> files = EmittedFiles(folder);
+  files.insert(name);
+  KILN_RETURN_IF_ERROR(ListEmitted(folder, files));
+  return WriteIfDifferent(folder / name, text);
 }
 
 StatusOr<fs::path> BuildSimulation(const fs::path& folder, bool trace) {

@@ -29,12 +29,20 @@ StatusOr<std::filesystem::path> RtlLibrary();
 Status CheckRtlPath(const std::filesystem::path& folder);
 // Errors: that one; the folder holds files, and is none that WriteRtlProject wrote (no design.mk in it names a TOP).
 Status CheckRtlFolder(const std::filesystem::path& folder);
+// The same of a folder that may also hold nothing but such folders, one a design, as the rtl level of some families
+// writes them.
+Status CheckRtlFolders(const std::filesystem::path& folder);
 
 // Writes the project: all of it or, after an error, nothing of what was not there before. `folder` is made; what an
-// earlier project has there under the same names is overwritten. Errors: CheckRtlFolder's.
+// earlier project has there under the same names is overwritten, and what it has written (emitted.txt lists it) and
+// this one does not is taken away. Everything else stays, what make has built in build/ among it. Errors:
+// CheckRtlFolder's.
 //   TOP.sv, filelist.f, Makefile (rtl/testbench/Makefile), design.mk, waivers.vlt, rtl/ (flat), testbench/, and
 //   `others`
 Status WriteRtlProject(const RtlProject& project, const std::filesystem::path& folder);
+
+// Writes a further file to a project's folder: `name` below it. It is the project's, and goes with it.
+Status AddToRtlProject(const std::filesystem::path& folder, const std::string& name, const std::string& text);
 
 // Builds the simulation of a written project (make build/simulate) and returns its program's path; the log stands in
 // build/build.log. With `trace` it is one that can record waveforms.

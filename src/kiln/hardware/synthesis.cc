@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <set>
 
 #include "fmt/format.h"
@@ -9,6 +10,7 @@
 #include "kiln/hardware/synthesis_mapping.h"
 #include "kiln/hardware/synthesis_parts.h"
 #include "kiln/hardware/synthesis_timing.h"
+#include "kiln/hardware/verilog_text.h"
 #include "kiln/support/file.h"
 #include "kiln/support/hash.h"
 #include "kiln/support/process.h"
@@ -21,6 +23,9 @@ namespace fs = std::filesystem;
 // The module of rtl/ that all memories are instances of.
 constexpr std::string_view kMemoryModule = "kiln_ram_1w";
 
+// What every run writes first.
+constexpr char kVersionLog[] = "version.log";
+
 // One run of the tools: its files are named here.
 class Run {
  public:
@@ -32,10 +37,12 @@ class Run {
     if (work_.string().find_first_of(" \t\n\"") != std::string::npos) {
       return ErrorAt(work_.string(), "", "the tools take no blanks and quotes in paths", "name another folder");
     }
+    KILN_RETURN_IF_ERROR(CheckNames());
     SynthesisResult result;
     result.top = sources_.top;
+    KILN_RETURN_IF_ERROR(ReadVersion());
     if (for_cells()) KILN_RETURN_IF_ERROR(ReadLibrary());
-    KILN_RETURN_IF_ERROR(ReadTools());
+    RemoveResults();
     KILN_RETURN_IF_ERROR(Elaborate());
     KILN_RETURN_IF_ERROR(Map());
     const auto resources_of = [this](const std::string& cell) { return ResourcesOf(cell); };
@@ -65,6 +72,7 @@ class Run {
     KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(options_.liberty, uint64_t{1} << 30));
     KILN_ASSIGN_OR_RETURN(library_, ParseLiberty(text, options_.liberty.string()));
     KILN_RETURN_IF_ERROR(WriteFile(work_ / "cells.lib", text));
+    tools_ += fmt::format("# cells {:016x}\n", StableHash(text));
     inverter_ = library_.MiddleInverter();
     if (inverter_.empty()) {
       return ErrorAt(options_.liberty.string(), "", "has no inverter", "give a library of standard cells");
@@ -75,15 +83,35 @@ class Run {
   // A fan-out of four.
   double OutputLoad() const { return 4 * library_.cells.at(inverter_).input_capacitance; }
 
-  // What results depend on beside sources and commands, as a comment of their scripts.
-  Status ReadTools() {
-    KILN_RETURN_IF_ERROR(RunProgram({"yosys", "-V"}, work_ / "version.log"));
-    KILN_ASSIGN_OR_RETURN(const std::string version, ReadFile(work_ / "version.log"));
-    tools_ = fmt::format("# {}", version.substr(0, version.find('\n') + 1));
-    if (for_cells()) {
-      KILN_ASSIGN_OR_RETURN(const std::string cells, ReadFile(work_ / "cells.lib"));
-      tools_ += fmt::format("# cells {:016x}\n", StableHash(cells));
+  // The top and its parameters are in the sources, which Yosys takes seconds to read.
+  Status CheckNames() const {
+    for (const fs::path& file : sources_.files) {
+      KILN_ASSIGN_OR_RETURN(const std::string source, ReadFile(file));
+      const std::string text = WithoutComments(source);
+      const std::optional<std::string_view> module = ModuleIn(text, sources_.top);
+      if (!module.has_value()) continue;
+      const std::set<std::string> names = NamesIn(*module);
+      for (const auto& [name, value] : options_.parameters) {
+        if (names.contains(name)) continue;
+        return ErrorAt("", "--parameters", fmt::format("module '{}' has no parameter '{}'", sources_.top, name),
+                       file.string() + " has its parameters");
+      }
+      return OkStatus();
     }
+    return NotFoundAt("", "--top", fmt::format("there is no module '{}' in the design", sources_.top),
+                      "give a module of one of the files that its filelist.f names");
+  }
+  // What is of this run's design alone; the rest serves others, too.
+  void RemoveResults() const {
+    std::error_code error;
+    for (const char* file : {"netlist.v", "timed.v", "time.tcl", "time.log"}) fs::remove(work_ / file, error);
+  }
+
+  // What results depend on beside sources and commands, as a comment of their scripts: versions of tools and cells.
+  Status ReadVersion() {
+    KILN_RETURN_IF_ERROR(RunProgram({"yosys", "-V"}, work_ / kVersionLog));
+    KILN_ASSIGN_OR_RETURN(const std::string version, ReadFile(work_ / kVersionLog));
+    tools_ = fmt::format("# {}", version.substr(0, version.find('\n') + 1));
     return OkStatus();
   }
   // The contents of all files that the elaboration can come to read, as a comment.
@@ -253,6 +281,17 @@ class Run {
 };
 
 }  // namespace
+
+Status CheckSynthesisFolder(const fs::path& work) {
+  std::error_code error;
+  if (!fs::exists(work, error)) return OkStatus();
+  if (!fs::is_directory(work, error)) return ErrorAt(work.string(), "", "is a file", "name a folder");
+  if (fs::is_empty(work, error) && !error) return OkStatus();
+  const auto version = ReadFile(work / kVersionLog, 1 << 16);
+  if (version.ok() && version->starts_with("Yosys ")) return OkStatus();
+  return ErrorAt(work.string(), "", "holds files that are not of an earlier synthesis",
+                 "name a new folder, or an empty one");
+}
 
 StatusOr<SynthesisResult> Synthesise(const DesignSources& sources, const SynthesisOptions& options,
                                      const fs::path& work) {

@@ -75,11 +75,16 @@ struct SynthesisResult {
   double seconds = 0;
 };
 
+// Whether a user's folder may be one that Synthesise works in. Errors: it holds files, and none of an earlier run
+// (Yosys' version.log).
+Status CheckSynthesisFolder(const std::filesystem::path& work);
+
 // Runs the tools in `work`, a folder that is there and has no blanks in its path; scripts, logs and the netlist
 // (netlist.v) stay there. The hierarchy is kept where FindBoundaries says, so that areas are known by unit; each such
 // module is mapped by a run of Yosys of its own, modules with the same contents once, other modules as part of the
 // module that uses them. What `work` has from an earlier run, of the same contents with the same commands and tools, is
-// not done again. Errors: of the sources (in Yosys' words), of the Liberty file, a library without a cell that the
+// not done again. Errors: no such top, or none of its parameters, before any tool is run; of the
+// sources (in Yosys' words), of the Liberty file, a library without a cell that the
 // design needs, a tool that is not installed.
 StatusOr<SynthesisResult> Synthesise(const DesignSources& sources, const SynthesisOptions& options,
                                      const std::filesystem::path& work);
