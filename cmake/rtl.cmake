@@ -51,14 +51,29 @@ target_compile_features(kiln_verilated PUBLIC cxx_std_17)
 find_package(Threads REQUIRED)
 target_link_libraries(kiln_verilated PUBLIC Threads::Threads atomic)
 
-# kiln_rtl_model(NAME TOP module [PARAMETERS A=1 ...] [SOURCES file...] [FLAGS flag...] [NETLIST]): the library rtl_model_NAME with
+# verilated.h compiled once rather than with each model, with the flags of Verilator's makefile that a header can tell.
+# Without time stamps, so that it is the same file in every build folder (ccache).
+set(KILN_VERILATED_PCH ${CMAKE_BINARY_DIR}/rtl/verilated.h.pch)
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/rtl)
+add_custom_command(OUTPUT ${KILN_VERILATED_PCH}
+  COMMAND ${RTL_CXX_COMPILER} -x c++-header -I${VERILATOR_ROOT}/include -I${VERILATOR_ROOT}/include/vltstd -DVM_COVERAGE=0 -DVM_SC=0
+    -DVM_TRACE=$<BOOL:${KILN_RTL_TRACE}> -DVM_TRACE_FST=$<BOOL:${KILN_RTL_TRACE}> -DVM_TRACE_VCD=0 -faligned-new -fcf-protection=none
+    -w -O1 -Xclang -fno-pch-timestamp ${VERILATOR_ROOT}/include/verilated.h -o ${KILN_VERILATED_PCH}
+  DEPENDS ${VERILATOR_ROOT}/include/verilated.h COMMENT "Precompiling verilated.h" VERBATIM)
+add_custom_target(kiln_verilated_pch DEPENDS ${KILN_VERILATED_PCH})
+# ccache takes precompiled headers only if told that macros and dates in them do not matter.
+set(KILN_RTL_CCACHE CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime)
+
+# kiln_rtl_model(NAME TOP module [PARAMETERS A=1 ...] [SOURCES file...] [FLAGS flag...] [NETLIST] [BRIEF]): the library rtl_model_NAME with
 # the class VNAME in VNAME.h. SOURCES are files that are not found by a module's name (benches of a test), FLAGS go to Verilator.
 # Assertions and the AXI checkers are on; registers without a reset start at random (Simulation of tests/rtl/support.h).
 #
 # NETLIST: the model is made of what Yosys reads in place of what Verilator reads (processes as registers and multiplexers, written
 # out as Verilog). The same test on both says that the two tools understand the sources alike. Without assertions and checkers.
+#
+# BRIEF: a large model that is simulated for little: compiled without optimisation, which takes several times as long as its test.
 function(kiln_rtl_model name)
-  cmake_parse_arguments(ARG "NETLIST" "TOP" "PARAMETERS;SOURCES;FLAGS" ${ARGN})
+  cmake_parse_arguments(ARG "NETLIST;BRIEF" "TOP" "PARAMETERS;SOURCES;FLAGS" ${ARGN})
   set(folder ${CMAKE_BINARY_DIR}/rtl/${name})
   set(archive ${folder}/V${name}__ALL.a)
   list(TRANSFORM ARG_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]")
@@ -98,9 +113,11 @@ function(kiln_rtl_model name)
     COMMAND ${VERILATOR_PROGRAM} --cc -O3 --x-assign unique --x-initial unique ${KILN_VERILATOR_TRACE} -CFLAGS -w --Mdir ${folder} --prefix V${name}
       --top-module ${ARG_TOP} ${flags} ${sources}
     COMMAND sed -e "s|^[^:]*:|${archive}:|" ${folder}/V${name}__ver.d > ${folder}/depends.d
-    COMMAND ${MAKE_PROGRAM} -s --no-print-directory -C ${folder} -f V${name}.mk V${name}__ALL.a
-      "CXX=${CMAKE_CXX_COMPILER_LAUNCHER} ${RTL_CXX_COMPILER}" LINK=${RTL_CXX_COMPILER} OPT_FAST=-O2 OPT_SLOW=-O1 CFG_CXXFLAGS_PCH=
-    DEPENDS ${sources} DEPFILE ${folder}/depends.d
+    COMMAND ${CMAKE_COMMAND} -E env ${KILN_RTL_CCACHE} ${MAKE_PROGRAM} -s --no-print-directory -C ${folder} -f V${name}.mk V${name}__ALL.a
+      "CXX=${CMAKE_CXX_COMPILER_LAUNCHER} ${RTL_CXX_COMPILER}" LINK=${RTL_CXX_COMPILER} VM_PARALLEL_BUILDS=0
+      "VERILATOR_INCLUDER=${PROJECT_SOURCE_DIR}/cmake/join_model $<$<BOOL:${ARG_BRIEF}>:unoptimised>"
+      "OPT_FAST=-O1 -include-pch ${KILN_VERILATED_PCH}" CFG_CXXFLAGS_PCH=
+    DEPENDS ${sources} ${KILN_VERILATED_PCH} ${PROJECT_SOURCE_DIR}/cmake/join_model DEPFILE ${folder}/depends.d
     COMMENT "Verilating ${name} (${ARG_TOP})" VERBATIM COMMAND_EXPAND_LISTS)
   add_custom_target(rtl_model_${name}_archive DEPENDS ${archive})
   add_library(rtl_model_${name} INTERFACE)
