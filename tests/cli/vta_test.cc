@@ -154,6 +154,35 @@ TEST_F(VtaCommands, LintTells) {
   EXPECT_TRUE(json["hazard_free"].is_boolean());
 }
 
+// A program without its memory, as text and as bytes: the place in the text, and what is not known.
+TEST_F(VtaCommands, LintTakesTextAndBytes) {
+  WriteVector(false);
+  for (const char* program : {"program.txt", "program.bin"}) {
+    const Outcome clean = Call({"vta", "lint", Path(program), "--on", "vta-default"});
+    EXPECT_EQ(clean.code, kExitOk) << clean.out << clean.err;
+    EXPECT_THAT(clean.out, HasSubstr("nothing found\n\nportable to HLS     depends on micro-ops\n"));
+    EXPECT_THAT(clean.out, HasSubstr("\nnot checked: ranges, races, "));
+    const auto json = nlohmann::json::parse(Call({"vta", "lint", Path(program), "--json", "-"}).out);
+    EXPECT_TRUE(json["not_portable_hls"].is_null());
+    EXPECT_TRUE(json["hazard_free"].is_null());
+    EXPECT_THAT(json["not_checked"].get<std::string>(), HasSubstr("(1 of 1)"));
+  }
+  EXPECT_EQ(nlohmann::json::parse(Call({"vta", "lint", Path("add.json"), "--json", "-"}).out)["not_checked"], "");
+  // Where the fields of a GEMM stand is the machine's.
+  Write("far.txt", "---- GEMM uop[0,4097) loop 1x1 dst(0,0) src(0,0) wgt(0,0)\n---- FINISH\n");
+  EXPECT_THAT(Call({"vta", "lint", Path("far.txt"), "--on", "vta-pynq"}).out,
+              HasSubstr("sram_range: uop 4096 of 4096"));
+  EXPECT_THAT(Call({"vta", "lint", Path("far.txt")}).out, Not(HasSubstr("sram_range")));
+  Write("stuck.txt", "# a comment\n\np--- FINISH\n");
+  const Outcome stuck = Call({"vta", "lint", Path("stuck.txt")});
+  EXPECT_EQ(stuck.code, kExitError);
+  EXPECT_EQ(stuck.err, "kiln: " + Path("stuck.txt") + ": 1 finding\n");
+  EXPECT_THAT(stuck.out, HasSubstr("   3            0  fault  deadlock: "));
+  const auto json = nlohmann::json::parse(Call({"vta", "lint", Path("stuck.txt"), "--json", "-"}).out);
+  EXPECT_EQ(json["findings"][0]["line"], 3);
+  EXPECT_TRUE(json["not_portable_hls"].is_null());
+}
+
 // Of a program that is stopped nobody knows what hardware would have done.
 TEST_F(VtaCommands, LintDoesNotJudgeWhatIsStopped) {
   WriteVector(false);

@@ -3,6 +3,8 @@
 #include <fmt/ranges.h>
 
 #include <CLI/App.hpp>
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -21,65 +23,139 @@
 namespace kiln::cli {
 namespace {
 
+constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // of a program
+
 std::string Dump(const nlohmann::ordered_json& json) {
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+// The instructions of a file of 16 bytes each.
+StatusOr<std::vector<uint8_t>> InstructionsOf(const std::string& file, std::string_view content) {
+  if (content.size() % vta::kInstructionBytes != 0) {
+    return ErrorAt(file, "", fmt::format("has {} bytes", content.size()), "16 bytes an instruction");
+  }
+  return std::vector<uint8_t>(content.begin(), content.end());
 }
 
 class LintCommand {
  public:
   void Declare(CLI::App& app) {
-    app.add_option("vector", file_, "A program vector (NAME.json): the program with its memory")
+    app_ = &app;
+    app.add_option(
+           "program", file_,
+           "A program vector (NAME.json): a program with its memory; or a program alone, as text or as 16 bytes "
+           "an instruction")
         ->required()
         ->type_name("FILE");
+    DeclareVtaConfig(app, &config_, "; a vector names its own");
     app.add_option("--json", json_, "What was found as JSON; - is standard output")->type_name("FILE");
     DeclareVtaSteps(app, &most_steps_);
     app.footer(
         "Races are accesses of two stages that no chain of tokens orders. Portable: the original's hardware does what\n"
-        "its functional simulator does.\nExample:\n  kiln vta lint vectors/s09_fuzz.json");
+        "its functional simulator does. Of a program without its memory, the last line says what is not checked.\n"
+        "Exit code: 0 nothing was found, 1 something was, or the file cannot be read, 2 a wrong call.\n"
+        "Examples:\n  kiln vta lint vectors/s09_fuzz.json\n  kiln vta lint program.txt --on vta-pynq");
   }
 
   Status Run(Context& context) const {
     const std::filesystem::path inputs[] = {file_};
     KILN_RETURN_IF_ERROR(CheckOutputs({json_}, inputs));
-    KILN_ASSIGN_OR_RETURN(const vta::ProgramVector vector, vta::ReadProgramVector(file_));
-    const vta::LintResult result = vta::Lint(vector, most_steps_);
-    nlohmann::ordered_json json = {{"findings", nlohmann::json::array()}};
-    // What a program that is stopped would have done on hardware is not known.
-    json["not_portable_hls"] = result.judged ? nlohmann::ordered_json(result.hls) : nullptr;
-    json["not_portable_chisel"] = result.judged ? nlohmann::ordered_json(result.chisel) : nullptr;
-    json["hazard_free"] = result.judged ? nlohmann::ordered_json(result.hazard_free) : nullptr;
-    Table table;
-    table.Right("launch").Right("instruction").Column("what").Column("found");
-    for (const vta::Finding& finding : result.findings) {
-      const std::string kind(vta::NameOf(finding.kind));
-      table.Row({fmt::format("{}", finding.launch), fmt::format("{}", finding.instruction), kind, finding.message});
-      json["findings"].push_back({{"kind", kind},
-                                  {"launch", finding.launch},
-                                  {"instruction", finding.instruction},
-                                  {"message", finding.message}});
-    }
+    KILN_ASSIGN_OR_RETURN(const Linted linted, Lint());
     if (json_ == "-") {
-      context.out << Dump(json);
+      context.out << Dump(JsonOf(linted));
     } else {
-      context.out << (result.findings.empty() ? std::string("nothing found\n") : table.ToString()) << '\n'
-                  << Portability(result);
-      if (!json_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(json_, Dump(json)));
+      context.out << TextOf(linted);
+      if (!json_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(json_, Dump(JsonOf(linted))));
     }
-    if (result.findings.empty()) return OkStatus();
-    const size_t count = result.findings.size();
+    const size_t count = linted.result.findings.size();
+    if (count == 0) return OkStatus();
     return absl::DataLossError(fmt::format("{}: {} finding{}", file_, count, count == 1 ? "" : "s"));
   }
 
  private:
+  struct Linted {
+    vta::LintResult result;
+    std::vector<size_t> lines;  // of the text, an instruction each
+  };
+
+  StatusOr<Linted> Lint() const {
+    KILN_ASSIGN_OR_RETURN(const std::string content, ReadFile(file_, kMostBytes));
+    // Every program has a FINISH, whose bytes no text has.
+    const bool binary = std::ranges::any_of(content, [](char c) { return c >= 0 && c < ' ' && !std::isspace(c); });
+    const size_t begin = content.find_first_not_of(" \t\r\n");
+    if (!binary && (file_.ends_with(".json") || (begin != std::string::npos && content[begin] == '{'))) {
+      if (IsGiven(*app_, "--on")) {
+        return ErrorAt("", "--on", "a program vector says what machine it is for", "leave it out");
+      }
+      KILN_ASSIGN_OR_RETURN(const vta::ProgramVector vector, vta::ReadProgramVector(file_));
+      return Linted{vta::Lint(vector, most_steps_), {}};
+    }
+    KILN_ASSIGN_OR_RETURN(const vta::Config config, vta::FindConfig(config_));
+    Linted linted;
+    KILN_ASSIGN_OR_RETURN(
+        const std::vector<uint8_t> program,
+        binary ? InstructionsOf(file_, content) : vta::Assemble(content, file_, vta::Encoding(config), &linted.lines));
+    linted.result = vta::LintInstructions(program, config, most_steps_);
+    return linted;
+  }
+
+  nlohmann::ordered_json JsonOf(const Linted& linted) const {
+    const vta::LintResult& result = linted.result;
+    nlohmann::ordered_json json = {{"findings", nlohmann::json::array()}};
+    for (const vta::Finding& finding : result.findings) {
+      json["findings"].push_back({{"kind", vta::NameOf(finding.kind)},
+                                  {"launch", finding.launch},
+                                  {"instruction", finding.instruction},
+                                  {"message", finding.message}});
+      if (finding.instruction < linted.lines.size()) {
+        json["findings"].back()["line"] = linted.lines[finding.instruction];
+      }
+    }
+    // What a program that is stopped would have done on hardware is not known.
+    const auto reasons = [&](const std::set<std::string>& found) -> nlohmann::ordered_json {
+      if (!result.judged || (found.empty() && result.micro_ops_unknown)) return nullptr;
+      return found;
+    };
+    json["not_portable_hls"] = reasons(result.hls);
+    json["not_portable_chisel"] = reasons(result.chisel);
+    const bool knows_hazards = result.judged && (!result.hazard_free || !result.micro_ops_unknown);
+    json["hazard_free"] = knows_hazards ? nlohmann::ordered_json(result.hazard_free) : nullptr;
+    json["not_checked"] = result.not_checked;
+    return json;
+  }
+
+  std::string TextOf(const Linted& linted) const {
+    const vta::LintResult& result = linted.result;
+    const bool has_lines = !linted.lines.empty();
+    Table table;
+    table.Right(has_lines ? "line" : "launch").Right("instruction").Column("what").Column("found");
+    for (const vta::Finding& finding : result.findings) {
+      const size_t place =
+          finding.instruction < linted.lines.size() ? linted.lines[finding.instruction] : finding.launch;
+      table.Row({fmt::format("{}", place), fmt::format("{}", finding.instruction), std::string(NameOf(finding.kind)),
+                 finding.message});
+    }
+    std::string text = result.findings.empty() ? std::string("nothing found\n") : table.ToString();
+    text += "\n" + Portability(result);
+    if (!result.not_checked.empty()) text += "not checked: " + result.not_checked + "\n";
+    return text;
+  }
+
   static std::string Portability(const vta::LintResult& result) {
     if (!result.judged) return "portability and hazards cannot be judged: the program does not come to its end\n";
-    return fmt::format("portable to HLS     {}\nportable to Chisel  {}\nhazards             {}\n", Reasons(result.hls),
-                       Reasons(result.chisel), result.hazard_free ? "none" : "an accumulator is used again too soon");
+    const auto reasons = [&](const std::set<std::string>& found) -> std::string {
+      if (!found.empty()) return fmt::format("no: {}", fmt::join(found, ", "));
+      return result.micro_ops_unknown ? "depends on micro-ops" : "yes";
+    };
+    const char* const hazards = !result.hazard_free        ? "an accumulator is used again too soon"
+                                : result.micro_ops_unknown ? "depend on micro-ops"
+                                                           : "none";
+    return fmt::format("portable to HLS     {}\nportable to Chisel  {}\nhazards             {}\n", reasons(result.hls),
+                       reasons(result.chisel), hazards);
   }
-  static std::string Reasons(const std::set<std::string>& reasons) {
-    return reasons.empty() ? "yes" : fmt::format("no: {}", fmt::join(reasons, ", "));
-  }
-  std::string file_, json_;
+
+  const CLI::App* app_ = nullptr;
+  std::string file_, json_, config_;
   uint64_t most_steps_ = kVtaSteps;
 };
 
@@ -107,7 +183,7 @@ class TextCommand {
     KILN_RETURN_IF_ERROR(CheckOutputs({output_}, inputs));
     KILN_ASSIGN_OR_RETURN(const vta::Config config, vta::FindConfig(config_));
     const vta::Encoding encoding(config);
-    KILN_ASSIGN_OR_RETURN(const std::string content, ReadFile(file_, uint64_t{1} << 30));
+    KILN_ASSIGN_OR_RETURN(const std::string content, ReadFile(file_, kMostBytes));
     if (assembles_) {
       KILN_ASSIGN_OR_RETURN(const std::vector<uint8_t> program, vta::Assemble(content, file_, encoding));
       const std::string bytes(program.begin(), program.end());
@@ -115,11 +191,8 @@ class TextCommand {
       context.out << bytes;
       return OkStatus();
     }
-    if (content.size() % vta::kInstructionBytes != 0) {
-      return ErrorAt(file_, "", fmt::format("has {} bytes", content.size()), "16 bytes an instruction");
-    }
+    KILN_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, InstructionsOf(file_, content));
     std::string text;
-    const std::vector<uint8_t> bytes(content.begin(), content.end());
     for (size_t at = 0; at < bytes.size(); at += vta::kInstructionBytes) {
       text +=
           vta::Disassemble(std::span<const uint8_t, vta::kInstructionBytes>(bytes.data() + at, vta::kInstructionBytes),

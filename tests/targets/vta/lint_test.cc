@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "fmt/format.h"
 #include "tests/shared_folder.h"
 #include "tests/targets/vta/random_program.h"
 
@@ -181,6 +183,141 @@ TEST(VtaLint, WhatHardwareDoesOtherwise) {
               ElementsAre("a reset with operands out of range"));
   EXPECT_FALSE(lint("---- ALU add imm=1 uop[0,1) loop 1x2 dst(0,0) src(0,0)").hazard_free);
   EXPECT_FALSE(lint("---- ALU add uop[0,1) loop 1x3 dst(0,1) src(0,0)").hazard_free);
+}
+
+// ----- instructions without their memory
+
+LintResult LintText(std::string_view text, const Config& config = kConfig) {
+  const auto program = Assemble(text, "program", Encoding(config));
+  EXPECT_TRUE(program.ok()) << program.status();
+  return LintInstructions(*program, config, 1'000'000);
+}
+std::vector<std::string> FindingsAlone(std::string_view text) {
+  std::vector<std::string> found;
+  for (const Finding& finding : LintText(text).findings) {
+    found.push_back(fmt::format("{} @{}", NameOf(finding.kind), finding.instruction));
+  }
+  return found;
+}
+
+constexpr std::string_view kNoPads = " pad(y0,y1,x0,x1)=0,0,0,0\n";
+
+TEST(VtaLintAlone, FaultsOfInstructionsAreAllTold) {
+  const auto text = fmt::format(
+      "p--- LOAD inp sram=0 dram=512 y=1 x=1 stride=1{0}---- LOAD acc sram=2047 dram=512 y=1 x=2 stride=2{0}"
+      "---- LOAD out sram=0 dram=512 y=1 x=2 stride=2{0}raw 05000000000000000000000000000000\n---- FINISH",
+      kNoPads);
+  const LintResult lint = LintText(text);
+  EXPECT_THAT(FindingsAlone(text), ElementsAre("fault @0", "fault @1", "fault @2", "fault @3"));
+  EXPECT_FALSE(lint.judged);
+  EXPECT_EQ(lint.not_checked, "what instructions do together, as not all can be executed");
+}
+
+TEST(VtaLintAlone, TokensAreKnown) {
+  EXPECT_THAT(FindingsAlone("---- NOP stage=load\np--- FINISH"), ElementsAre("fault @1"));  // deadlock
+  EXPECT_THAT(FindingsAlone("---- NOP stage=load"), ElementsAre("fault @0"));               // no FINISH
+  EXPECT_THAT(FindingsAlone(""), ElementsAre("fault @0"));
+  EXPECT_THAT(FindingsAlone("---N FINISH"), ElementsAre("tokens-left @0"));
+  EXPECT_EQ(LintText("---N NOP stage=load\np--- FINISH").not_checked, "");
+}
+
+// Where memory can be at all: from its second page to the end of 32 bits.
+TEST(VtaLintAlone, AddressesThatNoMemoryHas) {
+  const auto found = [](std::string_view rows) {
+    return FindingsAlone(fmt::format("---N LOAD inp sram=0 {}{}p--- FINISH", rows, kNoPads));
+  };
+  EXPECT_THAT(found("dram=255 y=1 x=1 stride=1"), ElementsAre("fault @0"));
+  EXPECT_THAT(found("dram=256 y=1 x=1 stride=1"), IsEmpty());
+  EXPECT_THAT(found("dram=0xfffffff y=1 x=1 stride=1"), IsEmpty());
+  EXPECT_THAT(found("dram=0xfffffff y=1 x=2 stride=2"), ElementsAre("fault @0"));
+  EXPECT_THAT(found("dram=0xffffffe y=2 x=1 stride=2"), ElementsAre("fault @0"));  // its second row wraps to 0
+}
+
+TEST(VtaLintAlone, AccessesOfLoadsAndStoresAreKnown) {
+  const auto acc = fmt::format("---N LOAD acc sram=0 dram=512 y=1 x=2 stride=2{}", kNoPads);
+  const auto store = [](std::string_view begin) { return fmt::format("{} y=1 x=2 stride=2{}", begin, kNoPads); };
+  EXPECT_THAT(FindingsAlone(acc + store("p-P- STORE out sram=0 dram=2048") + "-n-- FINISH"), IsEmpty());
+  EXPECT_THAT(FindingsAlone(acc + store("p-P- STORE out sram=1 dram=2048") + "-n-- FINISH"),
+              ElementsAre("uninitialised @1"));
+  EXPECT_THAT(FindingsAlone(acc + store("---- STORE out sram=0 dram=2048") + store("p-P- STORE out sram=0 dram=2049") +
+                            "-n-- FINISH"),
+              ElementsAre("race @1", "overlap @2"));
+}
+
+// Micro-ops that nothing or only padding has written are zeros; those of memory can be any, and only what holds for
+// all of them is a finding.
+TEST(VtaLintAlone, MicroOpsThatAreKnown) {
+  const std::string padding = "---- LOAD uop sram=0 dram=1024 y=0 x=2 stride=0 pad(y0,y1,x0,x1)=1,0,0,0\n";
+  const auto memory = fmt::format("---- LOAD uop sram=0 dram=1024 y=1 x=1 stride=1{}", kNoPads);
+  const std::string reset = "---- GEMM reset uop[0,1) loop 1x2 dst(0,1) src(0,0) wgt(0,0)\n";
+  const std::string add = "---- ALU add uop[0,1) loop 1x2 dst(0,1) src(0,2)\n---- FINISH";
+  EXPECT_THAT(FindingsAlone(add), ElementsAre("uninitialised @0"));  // its micro-op; of a kind the first is told
+  EXPECT_THAT(FindingsAlone(padding + reset + add), ElementsAre("uninitialised @2"));  // accumulator 2
+  const LintResult known =
+      LintText(padding + reset + "---- ALU mul imm=2 uop[0,1) loop 1x2 dst(0,1) src(0,1)\n---- FINISH");
+  EXPECT_THAT(known.findings, IsEmpty());
+  EXPECT_THAT(known.chisel, Contains("mul"));
+  EXPECT_FALSE(known.micro_ops_unknown);
+  EXPECT_EQ(known.not_checked, "whether there is memory where loads and stores reach");
+
+  const LintResult unknown = LintText(memory + reset + add);
+  EXPECT_THAT(unknown.findings, IsEmpty());
+  EXPECT_TRUE(unknown.micro_ops_unknown);
+  EXPECT_THAT(unknown.not_checked,
+              testing::StartsWith("ranges, races, reads of nothing and hazards of the GEMM and ALU instructions whose "
+                                  "micro-ops come from memory (2 of 2); "));
+  // The second micro-op is not loaded.
+  EXPECT_THAT(FindingsAlone(memory + "---- ALU add imm=1 uop[0,2) loop 1x1 dst(0,0) src(0,0)\n---- FINISH"),
+              ElementsAre("uninitialised @1"));
+  for (const char* instruction : {"GEMM uop[0,1) loop 1x3 dst(0,1024) src(0,0) wgt(0,0)",
+                                  "GEMM uop[8190,8193) loop 1x1 dst(0,0) src(0,0) wgt(0,0)",
+                                  "GEMM uop[0,1) loop 1024x1024 dst(0,0) src(0,0) wgt(0,0)"}) {  // the last: too_long
+    EXPECT_THAT(FindingsAlone(fmt::format("{}---- {}\n---- FINISH", memory, instruction)), ElementsAre("fault @1"));
+  }
+}
+
+// Random programs from which some waiting is taken away: whatever is found without their memory is found with it, and
+// much of that is.
+TEST(VtaLintAlone, FindsNothingThatMemoryDisproves) {
+  size_t found = 0, all = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    ProgramVector vector;
+    vector.config = RandomConfig(random);
+    RandomProgram program = MakeRandomProgram(random, vector.config, 30);
+    const Encoding encoding(vector.config);
+    std::vector<uint8_t> bytes;
+    for (Instruction& in : program.instructions) {
+      if (random.Below(4) == 0) in.pop_previous = in.pop_next = false;
+      const Encoding::Bytes word = encoding.Encode(in);
+      bytes.insert(bytes.end(), word.begin(), word.end());
+    }
+    std::copy(bytes.begin(), bytes.end(),
+              program.memory.begin() + static_cast<std::ptrdiff_t>(program.address - RandomProgram::kBase));
+    vector.base = RandomProgram::kBase;
+    vector.before = program.memory;
+    vector.launches.push_back({program.address, program.instructions.size()});
+    const LintResult with = Lint(vector), alone = LintInstructions(bytes, vector.config);
+    EXPECT_TRUE(alone.judged || !with.judged);
+    if (!with.judged) continue;
+    const auto in_memory = [&](const Finding& one) {
+      return std::ranges::any_of(with.findings, [&](const Finding& other) {
+        return one.kind == other.kind && one.instruction == other.instruction;
+      });
+    };
+    for (const Finding& finding : alone.findings) {
+      EXPECT_TRUE(in_memory(finding)) << NameOf(finding.kind) << " @" << finding.instruction << ": " << finding.message
+                                      << "\n"
+                                      << program.Text(vector.config);
+    }
+    EXPECT_TRUE(std::ranges::includes(with.hls, alone.hls));
+    EXPECT_TRUE(std::ranges::includes(with.chisel, alone.chisel));
+    EXPECT_TRUE(alone.hazard_free || !with.hazard_free);
+    found += alone.findings.size();
+    all += with.findings.size();
+  }
+  EXPECT_GT(found, all / 10) << all;
 }
 
 // The shared folder's programs say of themselves whether hardware would do the same.

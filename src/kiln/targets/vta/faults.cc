@@ -75,6 +75,17 @@ std::optional<Fault> FindStaticFault(const Instruction& in, size_t index, const 
   return std::nullopt;
 }
 
+std::optional<Fault> FindUopFault(const Instruction& in, size_t index, const Config& config) {
+  if (StepsOf(in) == 0 || in.uop_end <= config.uops()) return std::nullopt;
+  return Fault{FaultKind::kSramRange, index, fmt::format("uop {} of {}", in.uop_end - 1, config.uops())};
+}
+
+std::optional<Fault> FindTooLong(const Instruction& in, size_t index, uint64_t left, uint64_t most) {
+  const uint64_t cost = CostOf(in);
+  if (cost <= left) return std::nullopt;
+  return Fault{FaultKind::kTooLong, index, fmt::format("{} steps more, and {} of {} are left", cost, left, most)};
+}
+
 UopMaximum MaximumOf(std::span<const Uop> uops) {
   UopMaximum greatest;
   for (const Uop& uop : uops) {

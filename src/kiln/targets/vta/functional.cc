@@ -50,13 +50,6 @@ void RunAlu(const Instruction& in, std::span<const Uop> uops, bool wraps, Buffer
   }
 }
 
-// What an instruction counts against the limit of steps.
-uint64_t CostOf(const Instruction& in) {
-  const bool moves = (in.opcode == Opcode::kLoad || in.opcode == Opcode::kStore) && !IsNop(in);
-  const bool computes = in.opcode == Opcode::kGemm || in.opcode == Opcode::kAlu;
-  return std::max<uint64_t>(1, moves ? RectangleOf(in) : computes ? StepsOf(in) : 0);
-}
-
 }  // namespace
 
 void Profile::CountLoad(const Instruction& in, const Config& config) {
@@ -120,12 +113,8 @@ std::optional<Fault> FunctionalMachine::Launch(DeviceMemory& memory, uint64_t ad
     next->pop_front();
     const Instruction& in = program_[index];
     if (auto fault = FindComputeFault(index)) return fault;
-    const uint64_t cost = CostOf(in);
-    if (cost > steps_left) {
-      return Fault{FaultKind::kTooLong, index,
-                   fmt::format("{} steps more, and {} of {} are left", cost, steps_left, most_steps_)};
-    }
-    steps_left -= cost;
+    if (auto fault = FindTooLong(in, index, steps_left, most_steps_)) return fault;
+    steps_left -= CostOf(in);
     const Progress before = tokens_.Pass(in);
     if (observer != nullptr) observer->OnInstruction(index, in, before, UopsOf(in));
     if (auto fault = Execute(index, memory)) return fault;
@@ -205,9 +194,7 @@ std::span<const Uop> FunctionalMachine::UopsOf(const Instruction& in) const {
 std::optional<Fault> FunctionalMachine::FindComputeFault(size_t index) const {
   const Instruction& in = program_[index];
   if ((in.opcode != Opcode::kGemm && in.opcode != Opcode::kAlu) || StepsOf(in) == 0) return std::nullopt;
-  if (in.uop_end > buffers_.uops().size()) {
-    return Fault{FaultKind::kSramRange, index, fmt::format("uop {} of {}", in.uop_end - 1, buffers_.uops().size())};
-  }
+  if (auto fault = FindUopFault(in, index, config_)) return fault;
   return FindRangeFault(in, index, MaximumOf(UopsOf(in)), config_);
 }
 

@@ -61,8 +61,8 @@ class FunctionalMachine {
   std::optional<Fault> Launch(DeviceMemory& memory, uint64_t address, size_t count, StageOrder order = StageOrder(0),
                               Observer* observer = nullptr);
 
-  // The most steps that a launch may take: micro-op executions, elements moved, and one for any other instruction. A
-  // launch that would take more is stopped (kTooLong) before the instruction that would. No limit at first.
+  // The most steps (CostOf) that a launch may take. One that would take more is stopped (kTooLong) before the
+  // instruction that would. No limit at first.
   void set_most_steps(uint64_t most) { most_steps_ = most; }
 
   const Profile& profile() const { return profile_; }

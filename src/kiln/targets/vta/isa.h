@@ -88,6 +88,9 @@ inline uint64_t StepsOf(const Instruction& in) {
   return in.uop_end <= in.uop_begin ? 0 : uint64_t{in.outer} * in.inner * (in.uop_end - in.uop_begin);
 }
 
+// What an instruction counts against a limit of steps: micro-op executions, elements moved, and one for any other.
+uint64_t CostOf(const Instruction& instruction);
+
 struct Uop {
   uint32_t dst = 0;     // accumulator
   uint32_t src = 0;     // input; ALU: accumulator
@@ -141,7 +144,9 @@ class Encoding {
 std::string Disassemble(std::span<const uint8_t, kInstructionBytes> bytes, const Encoding& encoding);
 StatusOr<Encoding::Bytes> AssembleLine(std::string_view line, const Encoding& encoding);
 // A program, one instruction a line; blank lines and what follows a # are left out. Errors name source and line.
-StatusOr<std::vector<uint8_t>> Assemble(std::string_view text, std::string_view source, const Encoding& encoding);
+// `lines`, if not null: where each instruction stands, from 1.
+StatusOr<std::vector<uint8_t>> Assemble(std::string_view text, std::string_view source, const Encoding& encoding,
+                                        std::vector<size_t>* lines = nullptr);
 
 }  // namespace kiln::vta
 

@@ -130,6 +130,12 @@ uint64_t RowBytes(const Instruction& in, const Config& config) {
   return in.x_size * static_cast<uint64_t>(ElementBytes(in.memory, config));
 }
 
+uint64_t CostOf(const Instruction& in) {
+  const bool moves = (in.opcode == Opcode::kLoad || in.opcode == Opcode::kStore) && !IsNop(in);
+  const bool computes = in.opcode == Opcode::kGemm || in.opcode == Opcode::kAlu;
+  return std::max<uint64_t>(1, moves ? RectangleOf(in) : computes ? StepsOf(in) : 0);
+}
+
 Instruction NopOf(Stage stage) {
   Instruction in;
   in.opcode = stage == Stage::kStore ? Opcode::kStore : Opcode::kLoad;

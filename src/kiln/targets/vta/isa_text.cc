@@ -251,7 +251,8 @@ StatusOr<Encoding::Bytes> AssembleLine(std::string_view line, const Encoding& en
   return encoding.Encode(in);
 }
 
-StatusOr<std::vector<uint8_t>> Assemble(std::string_view text, std::string_view source, const Encoding& encoding) {
+StatusOr<std::vector<uint8_t>> Assemble(std::string_view text, std::string_view source, const Encoding& encoding,
+                                        std::vector<size_t>* lines) {
   std::vector<uint8_t> program;
   for (size_t line = 1; !text.empty(); ++line) {
     const size_t end = text.find('\n');
@@ -262,6 +263,7 @@ StatusOr<std::vector<uint8_t>> Assemble(std::string_view text, std::string_view 
     const auto bytes = AssembleLine(content, encoding);
     if (!bytes.ok()) return ErrorAt(source, fmt::format("line {}", line), MessageOf(bytes.status()), "");
     program.insert(program.end(), bytes->begin(), bytes->end());
+    if (lines != nullptr) lines->push_back(line);
   }
   return program;
 }

@@ -5,18 +5,22 @@
 #include <optional>
 
 #include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "kiln/targets/vta/token_proof.h"
 
 namespace kiln::vta {
 namespace {
 
-constexpr uint32_t kChiselUops = 2048;             // that its micro-op buffer holds, whatever the configuration says
-constexpr size_t kMostTokens = 255;                // that a link of the original's hardware counts
+constexpr uint32_t kChiselUops = 2048;  // that its micro-op buffer holds, whatever the configuration says
+constexpr size_t kMostTokens = 255;     // that a link of the original's hardware counts
+constexpr uint64_t kAddresses = uint64_t{1} << 32;
 constexpr int kLeastShift = -16, kMostShift = 15;  // of the machine in HLS
 
 // One element of a buffer.
 struct Element {
-  bool written = false;                   // since the machine was made
-  bool stored_alike = false;              // the last to write it also wrote the hardware's output buffer
+  uint64_t written = 0;                   // by which write since the machine was made, counted from 1; 0: by none
+  bool stored_alike = false;              // that also wrote the hardware's output buffer
+  bool from_memory = false;               // holds what stood in outer memory
   size_t writer = 0;                      // of this launch, counted from 1 in its stage; 0: none
   std::array<size_t, kStages> readers{};  // the last of each stage, likewise
 };
@@ -89,18 +93,46 @@ class Linter final : public Observer {
       stream_end_ = launch.address + launch.instructions * kInstructionBytes;
       const auto fault = machine.Launch(memory, launch.address, launch.instructions, StageOrder(0), this);
       if (fault.has_value()) {
-        const std::string message = fmt::format("{}: {}", NameOf(fault->kind), fault->message);
-        result_.findings.push_back({FindingKind::kFault, launch_, fault->instruction, message});
-        result_.judged = false;
+        AddFault(*fault);
         break;
       }
-      if (!machine.tokens().none_left()) {
-        result_.findings.push_back({FindingKind::kTokensLeft, launch_, launch.instructions - 1,
-                                    "tokens are left, which the next launch will find"});
-      }
-      if (machine.tokens().most_in_flight() > kMostTokens) Note("more than 255 tokens in flight");
+      EndLaunch(machine.tokens(), launch.instructions);
       ++launch_;
     }
+    return std::move(result_);
+  }
+
+  LintResult RunAlone(std::span<const uint8_t> bytes, uint64_t most_steps) {
+    alone_ = true;
+    const Encoding encoding(config_);
+    std::vector<Instruction> program;
+    for (; bytes.size() >= kInstructionBytes; bytes = bytes.subspan(kInstructionBytes)) {
+      program.push_back(encoding.Decode(bytes.first<kInstructionBytes>()));
+      if (const auto fault = FindStaticFault(program.back(), program.size() - 1, config_)) AddFault(*fault);
+    }
+    if (!result_.judged) {
+      result_.not_checked = "what instructions do together, as not all can be executed";
+      return std::move(result_);
+    }
+    Tokens tokens;
+    uint64_t steps_left = most_steps;
+    const auto visit = [&](size_t index, const Progress& before) -> std::optional<Fault> {
+      const Instruction& in = program[index];
+      // Micro-ops that are not known stand for any: no index is below the one that zeros lead to.
+      const bool computes = in.opcode == Opcode::kGemm || in.opcode == Opcode::kAlu;
+      if (computes) {
+        if (auto fault = FindUopFault(in, index, config_)) return fault;
+        if (auto fault = FindRangeFault(in, index, {}, config_)) return fault;
+      }
+      const std::vector<Uop> uops(computes && StepsOf(in) > 0 ? in.uop_end - in.uop_begin : 0);
+      if (auto fault = FindTooLong(in, index, steps_left, most_steps)) return fault;
+      steps_left -= CostOf(in);
+      OnInstruction(index, in, before, uops);
+      return FindAddressFault(in, index);
+    };
+    if (const auto fault = FindTokenFault(program, tokens, visit)) AddFault(*fault);
+    if (result_.judged) EndLaunch(tokens, program.size());
+    SayWhatIsNotChecked(program);
     return std::move(result_);
   }
 
@@ -129,6 +161,53 @@ class Linter final : public Observer {
     stored_.clear();
   }
 
+  void AddFault(const Fault& fault) {
+    const std::string message = fmt::format("{}: {}", NameOf(fault.kind), fault.message);
+    result_.findings.push_back({FindingKind::kFault, launch_, fault.instruction, message});
+    result_.judged = false;
+  }
+  void EndLaunch(const Tokens& tokens, size_t instructions) {
+    if (!tokens.none_left()) {
+      result_.findings.push_back(
+          {FindingKind::kTokensLeft, launch_, instructions - 1, "tokens are left, which the next launch will find"});
+    }
+    if (tokens.most_in_flight() > kMostTokens) Note("more than 255 tokens in flight");
+  }
+
+  // ----- a program without its memory
+
+  // A row where no memory can be, whatever the machine has.
+  std::optional<Fault> FindAddressFault(const Instruction& in, size_t index) const {
+    if ((in.opcode != Opcode::kLoad && in.opcode != Opcode::kStore) || IsNop(in)) return std::nullopt;
+    for (uint32_t y = 0; y < in.y_size; ++y) {
+      const uint64_t begin = RowAddress(in, y, config_), bytes = RowBytes(in, config_);
+      if (begin >= DeviceMemory::kPageBytes && begin + bytes <= kAddresses) continue;
+      return Fault{FaultKind::kDramRange, index,
+                   fmt::format("{} bytes at {:#x} of {}: memory is from {:#x} to {:#x} at most", bytes, begin,
+                               NameOf(in.memory), DeviceMemory::kPageBytes, kAddresses - 1)};
+    }
+    return std::nullopt;
+  }
+
+  void SayWhatIsNotChecked(std::span<const Instruction> program) {
+    const auto moves = [](const Instruction& in) {
+      return (in.opcode == Opcode::kLoad || in.opcode == Opcode::kStore) && !IsNop(in);
+    };
+    const auto computes = [](const Instruction& in) { return in.opcode == Opcode::kGemm || in.opcode == Opcode::kAlu; };
+    const auto stores = [&](const Instruction& in) { return moves(in) && in.opcode == Opcode::kStore; };
+    std::vector<std::string> parts;
+    if (unknown_ > 0) {
+      parts.push_back(fmt::format(
+          "ranges, races, reads of nothing and hazards of the GEMM and ALU instructions whose micro-ops come "
+          "from memory ({} of {})",
+          unknown_, std::ranges::count_if(program, computes)));
+    }
+    if (std::ranges::any_of(program, moves)) parts.emplace_back("whether there is memory where loads and stores reach");
+    if (std::ranges::any_of(program, stores)) parts.emplace_back("whether stores reach the instructions");
+    result_.not_checked = fmt::format("{}", fmt::join(parts, "; "));
+    result_.micro_ops_unknown = unknown_ > 0;
+  }
+
   void Note(const char* reason) {
     result_.hls.insert(reason);
     result_.chisel.insert(reason);
@@ -147,9 +226,18 @@ class Linter final : public Observer {
     return memory == Memory::kInput || memory == Memory::kWeight ? Stage::kLoad : Stage::kCompute;
   }
 
+  // Unknown micro-ops may have written any accumulator.
+  bool IsWritten(Memory memory, const Element& element) const {
+    return element.written > 0 || (memory == Memory::kAccumulator && unknown_ > 0);
+  }
+  bool IsStoredAlike(const Element& element) const {
+    return element.stored_alike || (unknown_ > 0 && element.written <= last_unknown_);
+  }
+
   void Read(Memory memory, std::vector<Element>& elements, size_t at) {
     Element& element = elements[at];
-    if (!element.written) Find(FindingKind::kUninitialised, fmt::format("{} {} was never written", NameOf(memory), at));
+    if (!IsWritten(memory, element))
+      Find(FindingKind::kUninitialised, fmt::format("{} {} was never written", NameOf(memory), at));
     if (!Known(WriterOf(memory), element.writer)) {
       Find(FindingKind::kRace,
            fmt::format("{} {} is read, and no token says that it has been written", NameOf(memory), at));
@@ -163,7 +251,7 @@ class Linter final : public Observer {
       Find(FindingKind::kRace,
            fmt::format("{} {} is written, and no token says that {} has read it", NameOf(memory), at, NameOf(reader)));
     }
-    element.written = true;
+    element.written = ++writes_;
     element.stored_alike = stored_alike;
     element.writer = position_;
   }
@@ -210,14 +298,20 @@ class Linter final : public Observer {
                                      : memory == Memory::kInput  ? inputs_
                                      : memory == Memory::kWeight ? weights_
                                                                  : accumulators_;
-    for (size_t i = 0; i < RectangleOf(in); ++i) Write(memory, elements, in.sram_base + i, false);
+    const size_t width = size_t{in.x_pad_before} + in.x_size + in.x_pad_after;
+    for (size_t i = 0; i < RectangleOf(in); ++i) {
+      Write(memory, elements, in.sram_base + i, false);
+      const size_t x = i % width, y = i / width;
+      elements[in.sram_base + i].from_memory = x >= in.x_pad_before && x < size_t{in.x_pad_before} + in.x_size &&
+                                               y >= in.y_pad_before && y < size_t{in.y_pad_before} + in.y_size;
+    }
   }
 
   void Store(const Instruction& in) {
     if (in.y_size == 0) Note("a store of no rows");
     for (size_t i = 0; i < RectangleOf(in); ++i) {
       Read(Memory::kAccumulator, accumulators_, in.sram_base + i);
-      if (!accumulators_[in.sram_base + i].stored_alike) Note("a store of what a load or reset left");
+      if (!IsStoredAlike(accumulators_[in.sram_base + i])) Note("a store of what a load or reset left");
     }
     AccessRows(in);
   }
@@ -243,6 +337,12 @@ class Linter final : public Observer {
     if (in.reset && !alu) CheckReset(in, uops);
     for (size_t u = 0; u < uops.size(); ++u) Read(Memory::kUop, uops_, in.uop_begin + u);
     if (in.uop_end > kChiselUops) result_.chisel.insert("micro-ops from 2048 on");
+    const auto used = std::span(uops_).subspan(in.uop_begin, uops.size());
+    if (alone_ && std::ranges::any_of(used, &Element::from_memory)) {
+      ++unknown_;
+      last_unknown_ = writes_;
+      return;
+    }
     std::array<size_t, 2> before = {SIZE_MAX, SIZE_MAX};  // what the last steps wrote
     for (size_t o = 0; o < in.outer; ++o) {
       for (size_t i = 0; i < in.inner; ++i) {
@@ -287,6 +387,10 @@ class Linter final : public Observer {
   Pending loads_read_, computes_read_, stores_written_for_load_, stores_written_for_compute_;
   std::map<uint64_t, uint64_t> stored_;  // begin to end, apart from each other
   uint64_t stream_begin_ = 0, stream_end_ = 0;
+  uint64_t writes_ = 0;  // of elements
+  // Without memory: GEMM and ALU instructions whose micro-ops are not known, and the last write before the last one.
+  bool alone_ = false;
+  uint64_t unknown_ = 0, last_unknown_ = 0;
 
   // Of the instruction at hand.
   size_t launch_ = 0, index_ = 0, position_ = 0;
@@ -317,6 +421,10 @@ std::string_view NameOf(FindingKind kind) {
 
 LintResult Lint(const ProgramVector& program, uint64_t most_steps) {
   return Linter(program.config).Run(program, most_steps);
+}
+
+LintResult LintInstructions(std::span<const uint8_t> instructions, const Config& config, uint64_t most_steps) {
+  return Linter(config).RunAlone(instructions, most_steps);
 }
 
 }  // namespace kiln::vta

@@ -3,7 +3,9 @@
 #ifndef KILN_TARGETS_VTA_LINT_H_
 #define KILN_TARGETS_VTA_LINT_H_
 
+#include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,12 +41,23 @@ struct LintResult {
   std::set<std::string> hls, chisel;
   // No accumulator is written twice within three steps, and none that a tensor operand reads within two of its write.
   bool hazard_free = true;
+  // What has not been looked at, of a program without its memory; empty: nothing. The reasons above are then those that
+  // are certain, and where `micro_ops_unknown`, other instructions may have more.
+  std::string not_checked;
+  bool micro_ops_unknown = false;
 };
 
 // Runs the program, too: what micro-ops say is known only then. A fault ends it, and so does a launch of more than
 // `most_steps` (FunctionalMachine). The time it takes grows as n log n with the steps and with the rows of loads and
 // stores.
 LintResult Lint(const ProgramVector& program, uint64_t most_steps = UINT64_MAX);
+
+// Of the instructions of one launch on a new machine, 16 bytes each, without the memory that they stand in and reach:
+// what follows from them whatever is there, and all static faults at once. Micro-ops that the program loads from memory
+// can be any; those that it never loads, or as padding, are zeros. What GEMM and ALU instructions of unknown micro-ops
+// access is no finding, but that loop factors alone lead out of a buffer is one.
+LintResult LintInstructions(std::span<const uint8_t> instructions, const Config& config,
+                            uint64_t most_steps = UINT64_MAX);
 
 }  // namespace kiln::vta
 

@@ -7,7 +7,7 @@
 
 namespace kiln::vta {
 
-std::optional<Fault> FindTokenFault(std::span<const Instruction> program, Tokens& tokens) {
+std::optional<Fault> FindTokenFault(std::span<const Instruction> program, Tokens& tokens, const TokenVisitor& visit) {
   std::array<std::vector<size_t>, kStages> of_stage;
   for (size_t i = 0; i < program.size(); ++i) of_stage[static_cast<size_t>(StageOf(program[i]))].push_back(i);
   Progress all_others;  // what FINISH has to know
@@ -17,17 +17,18 @@ std::optional<Fault> FindTokenFault(std::span<const Instruction> program, Tokens
   tokens.BeginLaunch();
   bool finished = false, early = false;
   Progress passed{};
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (size_t s = 0; s < kStages; ++s) {
-      for (; passed[s] < of_stage[s].size(); ++passed[s]) {
-        const Instruction& in = program[of_stage[s][passed[s]]];
-        if (!tokens.Ready(in)) break;
-        const Progress before = tokens.Pass(in);
-        if (in.opcode == Opcode::kFinish) (before == all_others ? finished : early) = true;
-        moved = true;
-      }
+  for (size_t s = 0; s < kStages;) {
+    if (passed[s] == of_stage[s].size() || !tokens.Ready(program[of_stage[s][passed[s]]])) {
+      ++s;
+      continue;
     }
+    const size_t index = of_stage[s][passed[s]++];
+    const Progress before = tokens.Pass(program[index]);
+    if (visit) {
+      if (auto fault = visit(index, before)) return fault;
+    }
+    if (program[index].opcode == Opcode::kFinish) (before == all_others ? finished : early) = true;
+    s = 0;
   }
   for (size_t s = 0; s < kStages; ++s) {
     if (passed[s] == of_stage[s].size()) continue;
