@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "fmt/format.h"
+#include "kiln/cli/nearest_name.h"
 #include "kiln/support/file.h"
 
 namespace kiln::cli {
@@ -57,6 +58,22 @@ TEST(Application, CommandsThatCompileShareTheirOptions) {
       EXPECT_THAT(help, HasSubstr(std::string("  ") + option + " ")) << name;
     }
     EXPECT_EQ(help.find("--quantise") != std::string::npos, std::string(name) != "accuracy") << name;
+  }
+}
+
+TEST(Application, NamesNearWords) {
+  const std::vector<std::string> names = {"run", "compile", "verify", "list"};
+  for (const auto& [word, name] : {std::pair("runn", "run"),
+                                   {"rnu", "run"},
+                                   {"compil", "compile"},
+                                   {"verfiy", "verify"},
+                                   {"cmopiel", "compile"},
+                                   {"ist", "list"},
+                                   {"frobnicate", ""},
+                                   {"sun", "run"},
+                                   {"", ""},
+                                   {"a", ""}}) {
+    EXPECT_EQ(NearestName(word, names), name) << word;
   }
 }
 

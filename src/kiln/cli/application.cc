@@ -8,6 +8,8 @@
 
 #include "kiln/cli/checks.h"
 #include "kiln/cli/command.h"
+#include "kiln/cli/nearest_name.h"
+#include "kiln/report/text.h"
 #include "kiln/support/parallel.h"
 
 namespace kiln::cli {
@@ -25,10 +27,17 @@ constexpr Row kCommands[] = {
 #undef KILN_COMMAND
 };
 
+// Without what a terminal would take for more than text: files bring it into messages.
 std::string OneLine(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   while (text.ends_with(' ')) text.pop_back();
-  return text;
+  return CleanUtf8(text);
+}
+
+std::string List(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
 }
 
 int UsageError(const std::string& command, const std::string& message, std::ostream& err) {
@@ -36,20 +45,25 @@ int UsageError(const std::string& command, const std::string& message, std::ostr
   return kExitUsage;
 }
 
-// What is wrong where a command with commands of its own is called without one of them; "" where that is not so.
-std::string MissingSubcommand(const CLI::App& app) {
+// What is wrong where no command is named that there is, of `kiln` or of a command with commands of its own; "" where
+// that is not so.
+std::string MissingCommand(const CLI::App& app) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
-  if (chosen.empty() || !chosen[0]->get_subcommands().empty()) return "";
-  const CLI::App& command = *chosen[0];
-  std::string names;
+  if (!chosen.empty() && !chosen[0]->get_subcommands().empty()) return "";
+  const CLI::App& command = chosen.empty() ? app : *chosen[0];
+  std::vector<std::string> names;
   for (const CLI::App* one : command.get_subcommands([](const CLI::App*) { return true; })) {
-    names += (names.empty() ? "" : ", ") + one->get_name();
+    if (!one->get_name().empty()) names.push_back(one->get_name());  // groups of options have none
   }
   if (names.empty()) return "";
   // What the parser had no use for; options of `kiln` are gone by now.
   const std::vector<std::string> words = app.remaining(/*recurse=*/true);
-  return command.get_name() + (words.empty() ? " needs a command of its own" : ": there is no '" + words[0] + "'") +
-         "; one of: " + names;
+  if (words.empty())
+    return chosen.empty() ? "" : command.get_name() + " needs a command of its own; one of: " + List(names);
+  if (words[0].starts_with('-')) return "";
+  const std::string nearest = NearestName(words[0], names);
+  return (chosen.empty() ? "" : command.get_name() + ": ") + "there is no '" + words[0] + "'" +
+         (nearest.empty() ? "" : " (did you mean '" + nearest + "'?)") + "; one of: " + List(names);
 }
 
 }  // namespace
@@ -101,7 +115,7 @@ int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostr
     out << version.what() << '\n';
     return kExitOk;
   } catch (const CLI::ParseError& error) {
-    const std::string missing = MissingSubcommand(app);
+    const std::string missing = MissingCommand(app);
     return UsageError(chosen_name(), missing.empty() ? error.what() : missing, err);
   }
   if (chosen() == commands.size()) {

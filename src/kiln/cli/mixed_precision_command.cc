@@ -55,7 +55,7 @@ class MixedPrecisionCommand final : public Command {
         ->type_name("F,F,...");
     app.add_option("--budget", options_.budget, "Points of accuracy that may be lost against fp32")
         ->type_name("POINTS")
-        ->check(CLI::Range(0.0, 100.0))
+        ->check(RealInRange(0.0, 100.0))
         ->capture_default_str();
     app.add_option("--cost", cost_, "What shall be least: bits (read by layers) or energy (of multiplications)")
         ->type_name("COST")

@@ -35,7 +35,7 @@ class SynthCommand final : public Command {
     cells_->add_option("--liberty", liberty_, "Their library; without: OSU 0.18 um, Debian's qflow-tech-osu018")
         ->type_name("FILE");
     cells_->add_option("--clock-mhz", options_.clock_mhz, "Clock to map for, and to measure slack at")
-        ->check(CLI::Range(0.001, 100000.0).description(""))
+        ->check(RealInRange(0.001, 100000.0).description(""))
         ->type_name("MHZ")
         ->capture_default_str();
     cells_->add_option("--memories", memories_, "count: their bits; registers: as flip-flops, only for small ones")

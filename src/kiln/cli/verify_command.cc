@@ -29,11 +29,11 @@ class VerifyCommand final : public Command {
         memory
             ->add_option("--stalls", rtl_.stall_probability, "Each AXI channel stalls at random with this probability")
             ->type_name("P")
-            ->check(CLI::Range(0.0, 0.95));
+            ->check(RealInRange(0.0, 0.95));
     auto* dram =
         memory->add_option("--dram", rtl_.dram_bytes_per_cycle, "A DRAM of this bandwidth behind all ports together")
             ->type_name("BYTES")
-            ->check(CLI::Range(0.01, 4096.0));
+            ->check(RealInRange(0.01, 4096.0));
     memory->add_option("--row-miss", rtl_.dram_row_miss, "Cycles more that a burst to another row of the DRAM takes")
         ->needs(dram)
         ->type_name("CYCLES");
