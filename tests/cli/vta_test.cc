@@ -76,6 +76,28 @@ class VtaCommands : public testing::Test {
     Write("other.json", R"({"format": "of something else"})");
   }
 
+  // A vector of a program that is to be stopped.
+  void WriteFault(const std::string& text, const std::string& fault, const std::string& config) const {
+    Write("fault.txt", text);
+    Write("sizes.json", config);
+    ASSERT_EQ(Call({"vta", "assemble", Path("fault.txt"), "-o", Path("fault.bin"), "--on", Path("sizes.json")}).code,
+              kExitOk);
+    std::string image = *ReadFile(Path("fault.bin"));
+    const size_t instructions = image.size() / 16;
+    image.resize(4096);
+    Write("fault.in.bin", image);
+    Write("fault.json", nlohmann::json{{"format", "vta-vector-1"},
+                                       {"name", "fault"},
+                                       {"config", nlohmann::json::parse(config)},
+                                       {"dram_base", 4096},
+                                       {"dram_size", 4096},
+                                       {"dram_in", "fault.in.bin"},
+                                       {"expect", "error"},
+                                       {"error_kind", fault},
+                                       {"runs", {{{"insn_addr", 4096}, {"insn_count", instructions}}}}}
+                            .dump());
+  }
+
   const TemporaryFolder folder_ = *TemporaryFolder::Create("kiln-vta-cli");
 };
 
@@ -429,6 +451,19 @@ TEST_F(VtaNetworks, VerifyBehindEveryMemory) {
   const Outcome wrong = Call({"vta", "exec", Path("add.json"), "--level", "rtl", "--designs", Path("designs")});
   EXPECT_EQ(wrong.code, kExitError);
   EXPECT_THAT(wrong.out, HasSubstr("FAIL: byte 0x1406 of the memory is"));
+
+  // Faults of tokens, which hardware meets in its time or not at all: load waits for ever; FINISH for nothing.
+  for (const auto& [fault, load] : {std::pair("deadlock", "-n--"), {"no_finish", "----"}}) {
+    WriteFault(fmt::format("{} NOP stage=load\n---- FINISH\n", load), fault, *ReadFile(Path("vta_config.json")));
+    for (const std::vector<std::string>& level :
+         std::vector<std::vector<std::string>>{{"functional"}, {"cycle"}, {"rtl", "--designs", Path("designs")}}) {
+      std::vector<std::string> command = {"vta", "exec", Path("fault.json"), "--level"};
+      command.insert(command.end(), level.begin(), level.end());
+      const Outcome stopped = Call(command);
+      EXPECT_EQ(stopped.code, kExitOk) << stopped.out;
+      EXPECT_THAT(stopped.out, HasSubstr(fmt::format("pass, stopped with {}\n", fault)));
+    }
+  }
 }
 
 // The mode counts as well as what is in it.

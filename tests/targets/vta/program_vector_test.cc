@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "fmt/format.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
 #include "kiln/targets/vta/hex.h"
@@ -140,6 +141,11 @@ TEST_F(VtaOwnVector, ErrorsNameFileAndKey) {
   EXPECT_THAT(with("dram_base", 100),
               HasSubstr("key 'dram_base': no memory begins at 100; a multiple of 4096, and not 0"));
   EXPECT_THAT(with("dram_base", 0), HasSubstr("no memory begins at 0"));
+  const uint64_t end = uint64_t{1} << 32, size = right["dram_size"];
+  EXPECT_THAT(with("dram_base", end - 4096),
+              HasSubstr(fmt::format("key 'dram_size': {} bytes from {} on go beyond addresses of 32 bits; at most 4096",
+                                    size, end - 4096)));
+  EXPECT_THAT(with("dram_base", end), HasSubstr("go beyond addresses of 32 bits; at most 0"));
   nlohmann::json deep = 1;
   for (int i = 0; i < 100; ++i) deep = nlohmann::json::array({deep});
   EXPECT_THAT(with("name", deep), HasSubstr("is no JSON object"));

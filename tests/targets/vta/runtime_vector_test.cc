@@ -36,5 +36,21 @@ TEST(VtaRuntimeVectors, OfTheSharedFolderReplay) {
   EXPECT_GE(count, 2);
 }
 
+// What a vector expects is not passed over because it is of another kind.
+TEST(VtaRuntimeVectors, ErrorsNameTheKey) {
+  const Json right = ParseJson(
+      R"({"format": "vta-rtapi-1", "name": "x", "config": {}, "calls": [], "launches": [], "buffers": {}, "final": {}})");
+  ASSERT_TRUE(ParseRuntimeVector(right, "x.json").ok());
+  for (const char* key : {"buffers", "final"}) {
+    Json wrong = right;
+    wrong[key] = Json::array();
+    EXPECT_THAT(MessageOf(ParseRuntimeVector(wrong, "x.json").status()),
+                testing::HasSubstr(std::string("x.json: key '") + key + "': is no object"));
+  }
+  Json missing = right;
+  missing.erase("final");
+  EXPECT_THAT(MessageOf(ParseRuntimeVector(missing, "x.json").status()), testing::HasSubstr("key 'final': is missing"));
+}
+
 }  // namespace
 }  // namespace kiln::vta

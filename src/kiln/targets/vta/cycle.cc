@@ -144,6 +144,7 @@ CycleMachine::Result CycleMachine::Machine::Launch(DeviceMemory& memory, uint64_
 
   if (timeline != nullptr) timeline->EndLaunch(program_, encoding_, {launch.now + 1, launch.counters});
   Result result;
+  result.tokens_fail = of_tokens.has_value();
   if (launch.fault.has_value()) {
     result.fault = std::move(launch.fault);
   } else if (ended && !launch.finished) {

@@ -33,7 +33,8 @@ class CycleMachine {
 
   struct Result {
     std::optional<Fault> fault;
-    RunTime time;  // without a fault
+    bool tokens_fail = false;  // the tokens alone make it a fault (token_proof.h), be it this one or another
+    RunTime time;              // without a fault
   };
   // Runs `count` instructions that begin at byte `address` of `memory`. Programs that are stopped are stopped with the
   // fault of the functional level; where they have several, with the one that the machine meets first. The machine is

@@ -100,4 +100,13 @@ const Json::array_t& JsonReader::List(const Json& object, const std::string& key
   return kNothing;
 }
 
+const Json::object_t& JsonReader::Map(const Json& object, const std::string& key, const std::string& path) {
+  static const Json::object_t kNothing;
+  const Json* value = Find(object, key, path);
+  if (value == nullptr) return kNothing;
+  if (value->is_object()) return value->get_ref<const Json::object_t&>();
+  Fail(path.empty() ? key : path, "is no object", "names with their values");
+  return kNothing;
+}
+
 }  // namespace kiln::vta

@@ -39,6 +39,8 @@ class JsonReader {
   std::vector<uint8_t> Hex(const Json& object, const std::string& key, const std::string& path);
   // A list, which stands as long as the object; nothing where it is none.
   const Json::array_t& List(const Json& object, const std::string& key, const std::string& path);
+  // An object, likewise.
+  const Json::object_t& Map(const Json& object, const std::string& key, const std::string& path);
 
  private:
   const std::string file_;

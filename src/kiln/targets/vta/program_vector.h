@@ -62,7 +62,9 @@ std::optional<std::string> FindDifference(const ProgramVector& vector, uint64_t 
 std::optional<std::string> FindCycleDifference(const ProgramVector& vector, uint64_t most_cycles, RunTime* time,
                                                Timeline* timeline);
 // The same on the hardware (rtl_machine.h), and its cycles and counters, or its fault and the instruction that has it,
-// compared with the cycle level's. Errors: hardware that cannot be built, a simulation that ends by itself.
+// compared with the cycle level's. Where tokens alone make a program faulty, the cycle level's fault stands for
+// whatever the hardware met of that in its time. Errors: hardware that cannot be built, a simulation that ends by
+// itself.
 StatusOr<std::optional<std::string>> FindRtlDifference(const ProgramVector& vector, RtlDesigns& designs,
                                                        uint64_t most_cycles, RunTime* time);
 

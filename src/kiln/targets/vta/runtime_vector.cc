@@ -286,8 +286,8 @@ StatusOr<RuntimeVector> ParseRuntimeVector(const Json& json, const std::filesyst
   vector.name = reader.Text(json, "name", "");
   const Json* config = reader.Find(json, "config", "");
   vector.calls = reader.List(json, "calls", "");
-  if (json.contains("buffers") && json["buffers"].is_object()) {
-    for (const auto& [name, buffer] : json["buffers"].items()) {
+  if (json.contains("buffers")) {
+    for (const auto& [name, buffer] : reader.Map(json, "buffers", "")) {
       const std::string path = "buffers." + name;
       vector.buffers[name] = {reader.Count(buffer, "size", path + ".size", kMost),
                               reader.Count(buffer, "phys", path + ".phys", kMost)};
@@ -297,8 +297,8 @@ StatusOr<RuntimeVector> ParseRuntimeVector(const Json& json, const std::filesyst
   for (size_t i = 0; i < launches.size(); ++i) {
     ReadLaunch(launches[i], fmt::format("launches[{}]", i), reader, &vector.launches.emplace_back());
   }
-  if (const Json* final = reader.Find(json, "final", ""); final != nullptr && final->is_object()) {
-    for (const auto& [name, digits] : final->items()) vector.final[name] = reader.Hex(*final, name, "final." + name);
+  for (const auto& [name, digits] : reader.Map(json, "final", "")) {
+    vector.final[name] = reader.Hex(json["final"], name, "final." + name);
   }
   KILN_RETURN_IF_ERROR(reader.status());
   KILN_ASSIGN_OR_RETURN(vector.config, ParseOriginalConfig(config->dump(), file.string()));
