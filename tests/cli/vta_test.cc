@@ -106,6 +106,12 @@ TEST_F(VtaCommands, TextThereAndBack) {
   const Outcome text = Call({"vta", "disassemble", Path("program.bin")});
   ASSERT_EQ(text.code, kExitOk) << text.err;
   EXPECT_THAT(text.out, HasSubstr("---N ALU add imm=1 uop[0,1) loop 1x4 dst(0,1) src(0,1)\n"));
+  // Whatever a file holds goes to no terminal but as text.
+  Write("other.txt", "---- \x1b[31m\xff");
+  const Outcome other = Call({"vta", "assemble", Path("other.txt"), "-o", Path("other.bin")});
+  EXPECT_EQ(other.err,
+            "kiln: " + Path("other.txt") +
+                ": line 1: '\uFFFD[31m\uFFFD' is no instruction; LOAD, STORE, GEMM, ALU, NOP, FINISH or raw\n");
   Write("again.txt", text.out);
   ASSERT_EQ(Call({"vta", "assemble", Path("again.txt"), "-o", Path("again.bin")}).code, kExitOk);
   EXPECT_EQ(*ReadFile(Path("again.bin")), *ReadFile(Path("program.bin")));

@@ -108,6 +108,9 @@ TEST(VtaIsa, ErrorsOfTextNameTheLine) {
     return MessageOf(Assemble(text, "program.txt", encoding).status());
   };
   EXPECT_THAT(message("# begins\n\n---- FINNISH\n"), testing::HasSubstr("program.txt: line 3: 'FINNISH' is no instr"));
+  EXPECT_EQ(message("---- " + std::string(1000, 'x')),
+            "program.txt: line 1: '" + std::string(60, 'x') +
+                "...' is no instruction; LOAD, STORE, GEMM, ALU, NOP, FINISH or raw");
   EXPECT_THAT(message("-p-- FINISH"), testing::HasSubstr("'-p--' are no tokens"));
   EXPECT_THAT(message("---- NOP stage=fetch"), testing::HasSubstr("'fetch' is no stage"));
   EXPECT_THAT(message("---- LOAD inp sram=99999 dram=0 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0"),

@@ -76,7 +76,7 @@ class Reader {
     return true;
   }
   void Expect(std::string_view text) {
-    if (!Take(text)) Fail(fmt::format("'{}' expected before '{}'", text, rest_));
+    if (!Take(text)) Fail(fmt::format("'{}' expected before '{}'", text, shown()));
   }
   // Decimal, or hexadecimal behind 0x unless `decimal`.
   template <typename T>
@@ -87,7 +87,7 @@ class Reader {
     const auto [end, error] = std::from_chars(begin, rest_.data() + rest_.size(), wide, hex ? 16 : 10);
     // Whatever fits no field at all must not come around to one that does.
     if (error != std::errc() || (hex && *begin == '-') || wide < INT32_MIN || wide > int64_t{UINT32_MAX}) {
-      Fail(fmt::format("a number expected before '{}'", rest_));
+      Fail(fmt::format("a number expected before '{}'", shown()));
       return;
     }
     *value = static_cast<T>(wide);
@@ -108,6 +108,11 @@ class Reader {
     if (fault_.empty()) fault_ = std::move(fault);
   }
   std::string_view rest() const { return rest_; }
+  // For messages: lines of a file that is no program may have any length.
+  std::string shown() const {
+    constexpr size_t kMost = 60;
+    return rest_.size() <= kMost ? std::string(rest_) : std::string(rest_.substr(0, kMost)) + "...";
+  }
 
  private:
   void Blanks() {
@@ -148,7 +153,7 @@ void ReadMemory(Reader& reader, Instruction* in) {
     in->memory = memory;
     found = true;
   }
-  if (!found) reader.Fail(fmt::format("'{}' is no memory; uop, wgt, inp, acc, acc8 or out", reader.rest()));
+  if (!found) reader.Fail(fmt::format("'{}' is no memory; uop, wgt, inp, acc, acc8 or out", reader.shown()));
   const auto number = [&](std::string_view name, uint32_t* value) {
     reader.Expect(name);
     reader.Number(value);
@@ -181,7 +186,7 @@ void ReadAlu(Reader& reader, Instruction* in) {
     in->alu = static_cast<AluOp>(i);
     found = true;
   }
-  if (!found) reader.Fail(fmt::format("'{}' is no operation; min, max, add, shr or mul", reader.rest()));
+  if (!found) reader.Fail(fmt::format("'{}' is no operation; min, max, add, shr or mul", reader.shown()));
   in->use_immediate = reader.Take("imm=");
   if (in->use_immediate) reader.Number(&in->immediate);
   ReadLoops(reader, in);
@@ -199,7 +204,7 @@ void ReadBody(Reader& reader, Instruction* in) {
       *in = nop;
       return;
     }
-    reader.Fail(fmt::format("'{}' is no stage; load, compute or store", reader.rest()));
+    reader.Fail(fmt::format("'{}' is no stage; load, compute or store", reader.shown()));
   } else if (reader.Take("LOAD")) {
     in->opcode = Opcode::kLoad;
     ReadMemory(reader, in);
@@ -215,16 +220,17 @@ void ReadBody(Reader& reader, Instruction* in) {
     in->opcode = Opcode::kAlu;
     ReadAlu(reader, in);
   } else {
-    reader.Fail(fmt::format("'{}' is no instruction; LOAD, STORE, GEMM, ALU, NOP, FINISH or raw", reader.rest()));
+    reader.Fail(fmt::format("'{}' is no instruction; LOAD, STORE, GEMM, ALU, NOP, FINISH or raw", reader.shown()));
   }
 }
 
-StatusOr<Encoding::Bytes> ReadRaw(std::string_view digits) {
+StatusOr<Encoding::Bytes> ReadRaw(const Reader& reader) {
+  const std::string_view digits = reader.rest();
   const bool prefixed = digits.starts_with("0x") || digits.starts_with("0X");
   const auto parsed = ParseHex(prefixed ? digits.substr(2) : digits);
   Encoding::Bytes bytes{};
   if (!parsed.has_value() || parsed->size() != bytes.size()) {
-    return absl::InvalidArgumentError(fmt::format("'{}' are not 32 hex digits", digits));
+    return absl::InvalidArgumentError(fmt::format("'{}' are not 32 hex digits", reader.shown()));
   }
   std::copy(parsed->begin(), parsed->end(), bytes.begin());
   return bytes;
@@ -241,11 +247,11 @@ std::string Disassemble(std::span<const uint8_t, kInstructionBytes> bytes, const
 
 StatusOr<Encoding::Bytes> AssembleLine(std::string_view line, const Encoding& encoding) {
   Reader reader(line);
-  if (reader.Take("raw")) return ReadRaw(reader.rest());
+  if (reader.Take("raw")) return ReadRaw(reader);
   Instruction in;
   ReadTokens(reader, &in);
   if (reader.ok()) ReadBody(reader, &in);
-  if (reader.ok() && !reader.at_end()) reader.Fail(fmt::format("'{}' behind the end", reader.rest()));
+  if (reader.ok() && !reader.at_end()) reader.Fail(fmt::format("'{}' behind the end", reader.shown()));
   if (!reader.ok()) return absl::InvalidArgumentError(reader.fault());
   if (const auto misfit = encoding.FindMisfit(in)) return absl::InvalidArgumentError(*misfit);
   return encoding.Encode(in);
