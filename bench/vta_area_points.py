@@ -10,7 +10,7 @@ SMALL, LARGE = (6, 6, 6, 6), (13, 11, 10, 11)
 MACHINES = [
     (8, 8, 32, (1, 2, 4), SMALL, 4, 8, 32, 512, ()),
     (8, 8, 32, (1, 8, 4), LARGE, 4, 8, 32, 512, ("kiln_vta_dot", "kiln_vta_reads", "kiln_vta_load_stage")),
-    (8, 8, 32, (1, 2, 8), SMALL, 2, 16, 32, 64, ("kiln_vta_fetch", "kiln_vta")),
+    (8, 8, 32, (1, 2, 8), SMALL, 2, 16, 32, 64, ("kiln_vta",)),
 ]
 # Of these the compute stage alone, with its units.
 STAGES = [
@@ -39,7 +39,7 @@ def parts(machine):
     yield "kiln_vta_reads", "", {"MEMORY_PORT_BYTES": port, "MEMORY_LATENCY": latency, "MAX_BYTES": longest}
     yield "kiln_axi_write_port", "", {"ADDRESS_BITS": 32, "DATA_BYTES": port, "MAX_BYTES": output_bytes, "TAG_BITS": 34,
                                       "OUTSTANDING": latency + 2}
-    yield "kiln_vta_fetch", "", index_bits | {"ACCUMULATOR_BANKS": banks}
+    yield "kiln_vta_fetch", "", index_bits | {"ACCUMULATOR_BANKS": banks, "INSTRUCTION_QUEUE_DEPTH": depth}
     yield "kiln_vta_load_stage", "", {"INPUT_BYTES": input_bytes, "WEIGHT_BYTES": weight_bytes,
                                       "BYTES_BITS": math.ceil(math.log2(longest + 1))}
     yield "kiln_vta_store_stage", "", {"OUTPUT_BYTES": output_bytes, "INDEX_BITS": accumulator_index}
@@ -76,6 +76,8 @@ def modules():
     yield "kiln_axi_write_port", "", {"ADDRESS_BITS": 32, "DATA_BYTES": 8, "MAX_BYTES": 16, "TAG_BITS": 34, "OUTSTANDING": 34}, True
     yield "kiln_vta_store_stage", "", {"OUTPUT_BYTES": 16, "INDEX_BITS": 11}, True
     yield "kiln_vta_load_stage", "", {"INPUT_BYTES": 16, "WEIGHT_BYTES": 256, "BYTES_BITS": 9}, False
+    yield ("kiln_vta_fetch", "", {name + "_INDEX_BITS": 8 for name in ("UOP", "INPUT", "WEIGHT", "ACCUMULATOR")} |
+           {"ACCUMULATOR_BANKS": 4, "INSTRUCTION_QUEUE_DEPTH": 128}, True)
     for inputs, weights, block, check in [(8, 8, 4, False), (8, 8, 16, True), (4, 4, 8, False), (16, 16, 4, False), (8, 4, 8, True),
                                           (2, 2, 8, False)]:
         yield "kiln_vta_dot", "", {"INPUT_BITS": inputs, "WEIGHT_BITS": weights, "BLOCK_IN": block}, check

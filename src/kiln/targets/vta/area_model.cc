@@ -125,7 +125,12 @@ Features Writes(const Parameters& p, const Fitted&) {
 }
 
 Features Fetch(const Parameters& p, const Fitted&) {
-  return {{"fetch", 1}, {"index bits", Real(Indices(p).all())}, {"banks", Real(p.Number("ACCUMULATOR_BANKS", 4))}};
+  constexpr int64_t kFetchStanding = 8;  // kiln_vta_pkg's
+  return {{"fetch", 1},
+          {"index bits", Real(Indices(p).all())},
+          {"banks", Real(p.Number("ACCUMULATOR_BANKS", 4))},
+          {"bits that count what stands in queues",
+           Real(Log2(3 * p.Number("INSTRUCTION_QUEUE_DEPTH", 512) + kFetchStanding))}};
 }
 
 Features LoadStage(const Parameters& p, const Fitted&) {
@@ -144,8 +149,7 @@ Features Machine(const Parameters& p, const Fitted&) {
   const int64_t output_bits = Numbers(p) * p.Number("INPUT_BITS", 8);
   const int64_t longest_bits = std::max(LongestElementBits(p), kInstructionBits);
   return {{"machine", 1},
-          {"bits of what counters add", Real(std::max(Log2(longest_bits / 8 + 1), Log2(output_bits / 8 + 2 * port)))},
-          {"address bits of queues", Real(Log2(p.Number("INSTRUCTION_QUEUE_DEPTH", 512)))}};
+          {"bits of what counters add", Real(std::max(Log2(longest_bits / 8 + 1), Log2(output_bits / 8 + 2 * port)))}};
 }
 
 const std::vector<ModuleModel>& ModuleModels() {

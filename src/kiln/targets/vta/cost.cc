@@ -109,7 +109,9 @@ UnitParts MemoryPort(const Config& c) {
   return {"memory port", {{"kiln_vta_reads", reads}, {"kiln_axi_write_port", writes}}, {}};
 }
 UnitParts Fetch(const Config& c) {
-  UnitParts fetch = {"fetch and queues", {{"kiln_vta_fetch", Indices(c)}}, {}};
+  ModuleParameters p = Indices(c);
+  p.Set("INSTRUCTION_QUEUE_DEPTH", c.instruction_queue_depth);
+  UnitParts fetch = {"fetch and queues", {{"kiln_vta_fetch", p}}, {}};
   for (const Stage stage : kAllStages) fetch.memories.push_back(Queue(c, stage));
   return fetch;
 }
