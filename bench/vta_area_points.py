@@ -79,7 +79,7 @@ def modules():
     yield ("kiln_vta_fetch", "", {name + "_INDEX_BITS": 8 for name in ("UOP", "INPUT", "WEIGHT", "ACCUMULATOR")} |
            {"ACCUMULATOR_BANKS": 4, "INSTRUCTION_QUEUE_DEPTH": 128}, True)
     for inputs, weights, block, check in [(8, 8, 4, False), (8, 8, 16, True), (4, 4, 8, False), (16, 16, 4, False), (8, 4, 8, True),
-                                          (2, 2, 8, False)]:
+                                          (2, 2, 8, False), (16, 8, 4, False), (16, 16, 8, True)]:
         yield "kiln_vta_dot", "", {"INPUT_BITS": inputs, "WEIGHT_BITS": weights, "BLOCK_IN": block}, check
     for bits, numbers, check in [(16, 8, False), (8, 4, False), (16, 4, True)]:
         index = {name + "_INDEX_BITS": 6 for name in ("UOP", "INPUT", "WEIGHT", "ACCUMULATOR")}

@@ -1,4 +1,5 @@
-// Any text to the readers of VTA's vectors: refused in one line, or a vector that runs to an end of one kind or another.
+// Any text to the readers of VTA's vectors: refused in one line, or a vector that runs to an end of one kind or
+// another.
 #include <cstdint>
 #include <string_view>
 

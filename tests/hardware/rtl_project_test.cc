@@ -43,7 +43,8 @@ TEST_F(RtlProjectFolder, KeepsNothingOfAnEarlierDesign) {
   EXPECT_TRUE(Has("rtl/kiln_fifo.sv"));
 
   Write(ProjectOf("second_top", "kiln_pulse_delay", "memory.bin"));
-  for (const char* file : {"first_top.sv", "rtl/kiln_fifo.sv", "memory.hex", "kernels.txt"}) EXPECT_FALSE(Has(file)) << file;
+  for (const char* file : {"first_top.sv", "rtl/kiln_fifo.sv", "memory.hex", "kernels.txt"})
+    EXPECT_FALSE(Has(file)) << file;
   for (const char* file : {"second_top.sv", "rtl/kiln_pulse_delay.sv", "memory.bin", "testbench/kiln_axi_lite.h",
                            "Makefile", "notes.txt", "build/simulate"}) {
     EXPECT_TRUE(Has(file)) << file;
@@ -56,8 +57,9 @@ TEST_F(RtlProjectFolder, RemovesNothingElse) {
   const fs::path victim = folder_.path() / "victim";
   ASSERT_TRUE(WriteFile(victim, "somebody's").ok());
   fs::create_directories(Design() / "pictures");
-  ASSERT_TRUE(WriteFile(Design() / "emitted.txt",
-                        "../victim\nrtl/../../victim\n" + victim.string() + "\npictures\nabsent\n\n").ok());
+  ASSERT_TRUE(
+      WriteFile(Design() / "emitted.txt", "../victim\nrtl/../../victim\n" + victim.string() + "\npictures\nabsent\n\n")
+          .ok());
   Write(ProjectOf("second_top", "kiln_pulse_delay", "memory.bin"));
   EXPECT_TRUE(fs::exists(victim));
   EXPECT_TRUE(Has("pictures"));

@@ -37,13 +37,23 @@ class OneGemm {
     for (size_t outer = 0; outer < 3; ++outer) {
       for (size_t inner = 0; inner < 2; ++inner) {
         for (size_t u = 1; u < 3; ++u) {
-          Step(kUops[u][0] + 6 * outer + inner, kUops[u][1] + 4 * outer + 2 * inner, kUops[u][2] + outer + inner, reset);
+          Step(kUops[u][0] + 6 * outer + inner, kUops[u][1] + 4 * outer + 2 * inner, kUops[u][2] + outer + inner,
+               reset);
         }
       }
     }
     json = {{"inst",
-             {{"reset", reset ? "1" : "0"}, {"uop_begin", "0001"}, {"uop_end", "0003"}, {"lp_0", "3"}, {"lp_1", "0002"},
-              {"acc_0", "006"}, {"acc_1", "001"}, {"inp_0", "004"}, {"inp_1", "002"}, {"wgt_0", "001"}, {"wgt_1", "001"}}},
+             {{"reset", reset ? "1" : "0"},
+              {"uop_begin", "0001"},
+              {"uop_end", "0003"},
+              {"lp_0", "3"},
+              {"lp_1", "0002"},
+              {"acc_0", "006"},
+              {"acc_1", "001"},
+              {"inp_0", "004"},
+              {"inp_1", "002"},
+              {"wgt_0", "001"},
+              {"wgt_1", "001"}}},
             {"inp", Written(inputs_, 8)},
             {"wgt", Written(weights_, 8)},
             {"acc_i", Written(before_, 32)},
@@ -141,8 +151,10 @@ TEST(VtaGemmVector, ErrorsNameFileAndKey) {
   EXPECT_THAT(with("/inst/lp_0"_json_pointer, "ffffffff"), HasSubstr("key 'inst'"));
   EXPECT_THAT(with("/inst/uop_end"_json_pointer, "5"), HasSubstr("key 'inst.uop_end': runs micro-ops 1 to 5"));
   EXPECT_THAT(with("/uop/1/vec/0"_json_pointer, "fffff"), HasSubstr("micro-op 1 has an index beyond its field"));
-  EXPECT_THAT(with("/acc_o"_json_pointer, OneGemm(Sizes{2, 16, 16}).json["acc_o"]), HasSubstr("key 'acc_o': is of another size"));
-  EXPECT_THAT(with("/wgt"_json_pointer, OneGemm(Sizes{1, 16, 8}).json["wgt"]), HasSubstr("key 'wgt': has elements of 128 numbers"));
+  EXPECT_THAT(with("/acc_o"_json_pointer, OneGemm(Sizes{2, 16, 16}).json["acc_o"]),
+              HasSubstr("key 'acc_o': is of another size"));
+  EXPECT_THAT(with("/wgt"_json_pointer, OneGemm(Sizes{1, 16, 8}).json["wgt"]),
+              HasSubstr("key 'wgt': has elements of 128 numbers"));
   OneGemm one(Sizes{});
   one.json.erase("wgt");
   EXPECT_THAT(one.Error(), HasSubstr("key 'wgt'"));

@@ -29,7 +29,8 @@ Features Dot(const Parameters& p, const Fitted&) {
   const int64_t product = inputs + weights, sum = product + Log2(block);
   const int64_t both = product + weights + 1;
   const bool shared = both <= kMultiplierBits;
-  return {{"pairs of bits multiplied", Real(block * inputs * (shared ? both : kProducts * weights))},
+  return {{"pairs of bits of shared multipliers", Real(shared ? block * inputs * both : 0)},
+          {"pairs of bits of multipliers of their own", Real(shared ? 0 : kProducts * block * inputs * weights)},
           {"product register bits", Real(kProducts * block * product)},
           // Terms are added as sums and carries of the result's width, which an adder joins.
           {"bits of added products", Real(kProducts * (block - 1) * sum)}};

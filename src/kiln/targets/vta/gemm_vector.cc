@@ -31,7 +31,8 @@ class GemmVectorReader {
                    weights = ReadElements("wgt", config_.weight_bits),
                    before = ReadElements("acc_i", config_.accumulator_bits),
                    after = ReadElements("acc_o", config_.accumulator_bits);
-    if (uops.length != 3) reader_.Fail("uop", "has elements of other than three numbers", "[accumulator, input, weight]");
+    if (uops.length != 3)
+      reader_.Fail("uop", "has elements of other than three numbers", "[accumulator, input, weight]");
     if (before.length != after.length || before.count() != after.count()) {
       reader_.Fail("acc_o", "is of another size than acc_i", "as many elements, as long");
     }
@@ -59,7 +60,8 @@ class GemmVectorReader {
     uint64_t number = 0;
     const std::string text = value.is_string() ? value.get<std::string>() : "";
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
-    if (text.empty() || error != std::errc() || end != text.data() + text.size() || static_cast<int>(std::bit_width(number)) > bits) {
+    if (text.empty() || error != std::errc() || end != text.data() + text.size() ||
+        static_cast<int>(std::bit_width(number)) > bits) {
       reader_.Fail(path, fmt::format("{} is no such number", Shown(value)), fmt::format("hex digits of {} bits", bits));
       return 0;
     }
@@ -121,7 +123,9 @@ class GemmVectorReader {
       config_.block_out = static_cast<int>(accumulator / batch);
       return CheckConfig();
     }
-    reader_.Fail("wgt", fmt::format("has elements of {} numbers, beside {} of inputs and {} of accumulators", weight, input, accumulator),
+    reader_.Fail("wgt",
+                 fmt::format("has elements of {} numbers, beside {} of inputs and {} of accumulators", weight, input,
+                             accumulator),
                  "batch * block_in inputs, block_out * block_in weights, batch * block_out accumulators");
   }
 
@@ -132,11 +136,13 @@ class GemmVectorReader {
     config_.weight_buffer_bytes = usual.weights() * config_.weight_element_bytes();
     config_.accumulator_buffer_bytes = usual.accumulators() * config_.accumulator_element_bytes();
     const auto config = ParseConfig(PrintConfig(config_), "");
-    if (!config.ok()) reader_.Fail("wgt", "is of no design point: " + MessageOf(config.status()), "blocks of a legal size");
+    if (!config.ok())
+      reader_.Fail("wgt", "is of no design point: " + MessageOf(config.status()), "blocks of a legal size");
   }
 
   void Fit(const std::string& key, int64_t count, int64_t most) {
-    if (count > most) reader_.Fail(key, fmt::format("has {} elements", count), fmt::format("at most {}, what the buffer holds", most));
+    if (count > most)
+      reader_.Fail(key, fmt::format("has {} elements", count), fmt::format("at most {}, what the buffer holds", most));
   }
 
   // Memory of elements, each number `bits` wide, the low ones first.
@@ -186,7 +192,8 @@ class GemmVectorReader {
     vector.before = image.bytes();
     for (size_t plane = 0; plane < planes.size(); ++plane) {
       for (size_t i = 0; i < after.numbers.size(); ++i) {
-        *(image.At(planes[plane]) + static_cast<std::ptrdiff_t>(i)) = static_cast<uint8_t>(after.numbers[i] >> (8 * plane));
+        *(image.At(planes[plane]) + static_cast<std::ptrdiff_t>(i)) =
+            static_cast<uint8_t>(after.numbers[i] >> (8 * plane));
       }
     }
     vector.after = image.bytes();
@@ -232,7 +239,9 @@ class GemmVectorReader {
 
 }  // namespace
 
-bool IsGemmVector(const Json& json) { return json.contains("inst") && json.contains("acc_i") && json.contains("acc_o"); }
+bool IsGemmVector(const Json& json) {
+  return json.contains("inst") && json.contains("acc_i") && json.contains("acc_o");
+}
 
 StatusOr<ProgramVector> ParseGemmVector(const Json& json, const fs::path& file) {
   return GemmVectorReader(json, file.string()).Read(file);

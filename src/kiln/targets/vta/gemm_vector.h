@@ -1,7 +1,7 @@
-// The original's own test vectors of its GEMM unit, as program vectors: a JSON object with one GEMM instruction (`inst`:
-// reset, uop_begin, uop_end, lp_0, lp_1 and the steps acc_*, inp_*, wgt_*) and what the buffers hold, `uop`, `inp`,
-// `wgt` and `acc_i` before, `acc_o` after: lists of {"idx": place, "vec": numbers}, all as hex digits, of signed numbers
-// their two's complement. (VTA's Chisel hardware, src/test/resources and TensorGemmJsonTest.)
+// The original's own test vectors of its GEMM unit, as program vectors: a JSON object with one GEMM instruction
+// (`inst`: reset, uop_begin, uop_end, lp_0, lp_1 and the steps acc_*, inp_*, wgt_*) and what the buffers hold, `uop`,
+// `inp`, `wgt` and `acc_i` before, `acc_o` after: lists of {"idx": place, "vec": numbers}, all as hex digits, of signed
+// numbers their two's complement. (VTA's Chisel hardware, src/test/resources and TensorGemmJsonTest.)
 //
 // The program loads the buffers, runs the instruction, and stores all bytes of the accumulators, those of `acc_o` being
 // what has to stand there.
