@@ -58,12 +58,37 @@ std::string MissingCommand(const CLI::App& app) {
   if (names.empty()) return "";
   // What the parser had no use for; options of `kiln` are gone by now.
   const std::vector<std::string> words = app.remaining(/*recurse=*/true);
-  if (words.empty())
+  if (words.empty() || words[0].starts_with('-')) {
     return chosen.empty() ? "" : command.get_name() + " needs a command of its own; one of: " + List(names);
-  if (words[0].starts_with('-')) return "";
+  }
   const std::string nearest = NearestName(words[0], names);
   return (chosen.empty() ? "" : command.get_name() + ": ") + "there is no '" + words[0] + "'" +
          (nearest.empty() ? "" : " (did you mean '" + nearest + "'?)") + "; one of: " + List(names);
+}
+
+// A command's options and those of its groups.
+void AddOptions(const CLI::App& command, std::vector<std::string>* names) {
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names->push_back("--" + name);
+  }
+  for (const CLI::App* group : command.get_subcommands([](const CLI::App* one) { return one->get_name().empty(); })) {
+    AddOptions(*group, names);
+  }
+}
+
+// The option that the first of unknown ones may stand for, of the innermost command that was chosen and those around
+// it.
+std::string NearestOption(const CLI::App& app) {
+  const std::vector<std::string> words = app.remaining(/*recurse=*/true);
+  const auto word = std::ranges::find_if(words, [](const std::string& one) { return one.starts_with("--"); });
+  if (word == words.end()) return "";
+  std::vector<std::string> names;
+  for (const CLI::App* at = &app; at != nullptr;) {
+    AddOptions(*at, &names);
+    at = at->get_subcommands().empty() ? nullptr : at->get_subcommands().front();
+  }
+  const std::string nearest = NearestName(word->substr(0, word->find('=')), names);
+  return nearest.empty() ? "" : " (did you mean '" + nearest + "'?)";
 }
 
 }  // namespace
@@ -116,7 +141,7 @@ int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostr
     return kExitOk;
   } catch (const CLI::ParseError& error) {
     const std::string missing = MissingCommand(app);
-    return UsageError(chosen_name(), missing.empty() ? error.what() : missing, err);
+    return UsageError(chosen_name(), missing.empty() ? error.what() + NearestOption(app) : missing, err);
   }
   if (chosen() == commands.size()) {
     if (!arguments.empty()) return UsageError("", "no command given", err);
