@@ -68,7 +68,7 @@ std::optional<std::string> Compare(const Case& one, const Levels& levels, uint64
   StatusOr<RtlMachine> machine = RtlMachine::Start(one.config, RtlDesigns::Shared(), memory);
   if (!machine.ok()) return std::string(machine.status().message());
   Hardware hardware;
-  hardware.ideal_memory = memory.ideal_memory();
+  hardware.ideal_memory = memory.steady_memory() && memory.followed_latency() == 0;
   hardware.launch = [&](DeviceMemory& bytes, uint64_t address, size_t count) {
     return LaunchRtl(*machine, bytes, address, count);
   };

@@ -127,6 +127,10 @@ TEST_F(EmittedDesigns, FoldersHaveNoBlanksInTheirPath) {
 TEST_F(EmittedDesigns, VerifyShowsThatTheLevelsAgree) {
   const Outcome agreed = CallOnNet("verify", {"--limit", "2", "--json", Path("found.json")});
   ASSERT_EQ(agreed.code, kExitOk) << agreed.out << agreed.err;
+  // What takes long says what it is at where no bar can be drawn.
+  EXPECT_EQ(agreed.err,
+            "kiln: calibrate\nkiln: compile\nkiln: functional level\nkiln: cycle level\n"
+            "kiln: rtl level: building the simulation\nkiln: rtl level: running the simulation\n");
   // Kernels by name, with the same cycles at both levels.
   EXPECT_THAT(agreed.out, ContainsRegex("\nconv_y +conv 1x1 2->2 .*\npool +max pool 2x2 .*\n"));
   EXPECT_THAT(agreed.out,
@@ -140,26 +144,38 @@ TEST_F(EmittedDesigns, VerifyShowsThatTheLevelsAgree) {
 }
 
 // A library in which a window's maximum is its minimum: the pool is wrong, and the convolution in front of it right.
+// And then a memory that answers a cycle late: the convolution is, too.
 TEST_F(EmittedDesigns, VerifyNamesAndRecordsTheFirstKernelThatIsWrong) {
   const auto library = hardware::RtlLibrary();
   ASSERT_TRUE(library.ok()) << library.status();
   fs::copy(*library, Path("rtl"), fs::copy_options::recursive);
-  const fs::path module = Path("rtl/systolic/vector/kiln_operand_buffer.sv");
-  std::string text = *ReadFile(module);
-  const std::string right = "kiln_fp32_pkg::maximum(partial, number)";
-  const size_t at = text.find(right);
-  ASSERT_NE(at, std::string::npos);
-  text.replace(at, right.size(), "kiln_fp32_pkg::minimum(partial, number)");
-  ASSERT_TRUE(WriteFile(module, text).ok());
+  const auto spoil = [this](const std::string& file, const std::string& right, const std::string& wrong) {
+    std::string text = *ReadFile(Path("rtl/" + file));
+    const size_t at = text.find(right);
+    ASSERT_NE(at, std::string::npos) << file;
+    text.replace(at, right.size(), wrong);
+    ASSERT_TRUE(WriteFile(Path("rtl/" + file), text).ok());
+  };
+  spoil("systolic/vector/kiln_operand_buffer.sv", "kiln_fp32_pkg::maximum(partial, number)",
+        "kiln_fp32_pkg::minimum(partial, number)");
 
   const Environment spoilt("KILN_RTL", Path("rtl"));
-  const Outcome differs = CallOnNet("verify", {"--wave", Path("difference.fst")});
+  const Outcome differs = CallOnNet("verify", {"--wave", Path("difference.fst"), "--emit", Path("design")});
   EXPECT_EQ(differs.code, kExitError);
-  EXPECT_EQ(differs.err, "kiln: the levels differ; this is a fault of Kiln\n");
+  EXPECT_THAT(differs.err, testing::EndsWith("\nkiln: the levels differ; this is a fault of Kiln\n"));
   EXPECT_THAT(differs.out, HasSubstr("\nbits         DIFFERENT"));
   EXPECT_THAT(differs.out, HasSubstr("\ncycles       the same: "));
   EXPECT_THAT(differs.out, ContainsRegex("difference.fst: image 0, cycles .*, first different kernel pool\n"));
   EXPECT_GT(fs::file_size(Path("difference.fst")), 1'000u);
+
+  // Cycles are compared behind a latency that both levels follow, and recorded where they differ.
+  spoil("testbench/kiln_axi_memory.h", "static_cast<double>(now + timing_.latency)",
+        "static_cast<double>(now + timing_.latency + 1)");
+  const Outcome late =
+      CallOnNet("verify", {"--wave", Path("late.fst"), "--emit", Path("design"), "--memory-latency", "5"});
+  EXPECT_EQ(late.code, kExitError);
+  EXPECT_THAT(late.out, HasSubstr("\ncycles       DIFFERENT: "));
+  EXPECT_THAT(late.out, ContainsRegex("late.fst: image 0, cycles .*, first different kernel conv_y\n"));
 }
 
 }  // namespace

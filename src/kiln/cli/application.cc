@@ -101,7 +101,7 @@ int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostr
   bool quiet = false;
   int threads = 0;
   // Subcommands fall through to these, so that they may stand before or after the command's name.
-  app.add_flag("-q,--quiet", quiet, "No progress bar");
+  app.add_flag("-q,--quiet", quiet, "No progress bar, and no lines about steps in its place");
   app.add_option("--threads", threads, "Threads to use; 0: one for each hardware thread. Results do not depend on it")
       ->check(InRange(0, 1024))
       ->type_name("N");
@@ -149,7 +149,7 @@ int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostr
     return kExitOk;
   }
   SetThreadCount(threads);
-  Context context{out, err, err_is_terminal && !quiet};
+  Context context{out, err, err_is_terminal && !quiet, !err_is_terminal && !quiet};
   Status status;
   try {
     status = commands[chosen()]->Run(context);

@@ -18,7 +18,8 @@ namespace kiln::cli {
 struct Context {
   std::ostream& out;
   std::ostream& err;
-  bool show_progress = false;
+  bool show_progress = false;  // bars that move, which a terminal can draw
+  bool show_steps = false;     // where it cannot: a line for each step of what takes minutes
   Progress StartProgress(std::string title, int64_t total) const {
     return Progress(err, show_progress, std::move(title), total);
   }

@@ -43,6 +43,7 @@ void ProgressBars::Show(const std::string& step, int64_t done, int64_t total, co
   const std::lock_guard<std::mutex> lock(mutex_);
   if (step != step_) {
     bar_.reset();
+    if (lines_) err_ << "kiln: " << step << '\n' << std::flush;
     bar_ = std::make_unique<Progress>(err_, show_, step, total);
     step_ = step;
   }

@@ -36,10 +36,11 @@ class Progress {
   std::string what_;
 };
 
-// One bar after the other, a new one for each step.
+// One bar after the other, a new one for each step. With `lines`, where there are no bars, a step's name on a line of
+// its own when it begins.
 class ProgressBars {
  public:
-  ProgressBars(std::ostream& err, bool show) : err_(err), show_(show) {}
+  ProgressBars(std::ostream& err, bool show, bool lines = false) : err_(err), show_(show), lines_(lines && !show) {}
   // Of step name, done, total; valid as long as the bars are.
   std::function<void(const std::string&, int64_t, int64_t)> Callback();
   // What is begun: `what`, as in Progress. From any thread.
@@ -48,7 +49,7 @@ class ProgressBars {
  private:
   std::mutex mutex_;
   std::ostream& err_;
-  const bool show_;
+  const bool show_, lines_;
   std::string step_;
   std::unique_ptr<Progress> bar_;
 };

@@ -1,8 +1,7 @@
 // kiln verify: the emitted hardware in Verilator against the functional and the cycle level.
+#include <fmt/format.h>
 #include <CLI/App.hpp>
 #include <chrono>
-
-#include "fmt/format.h"
 
 #include "kiln/cli/arguments.h"
 #include "kiln/cli/checks.h"
@@ -61,7 +60,7 @@ class VerifyCommand final : public Command {
 
     VerifyReport report;
     {
-      ProgressBars bars(context.err, context.show_progress);
+      ProgressBars bars(context.err, context.show_progress, context.show_steps);
       const FlowProgress progress = bars.Callback();
       KILN_ASSIGN_OR_RETURN(const CompiledNetwork compiled, CompileFlow(options, progress));
       report.model = options.model.string();
@@ -83,10 +82,13 @@ class VerifyCommand final : public Command {
       RunOptions options;
       options.level = level;
       options.rtl = rtl_;
-      options.on_progress = [&](int64_t done) {
-        if (progress) progress(name, done, images);
+      std::string step = fmt::format("{} level", name);
+      options.on_step = [&](std::string_view what) {
+        step = fmt::format("{} level: {}", name, what);
+        progress(step, 0, images);
       };
-      if (progress) progress(name, 0, images);
+      options.on_progress = [&](int64_t done) { progress(step, done, images); };
+      if (level != Level::kRtl) progress(step, 0, images);
       const auto start = std::chrono::steady_clock::now();
       auto result = compiled.accelerator->Run(*compiled.program, batch, options);
       *seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -95,7 +97,7 @@ class VerifyCommand final : public Command {
     report->accelerator = compiled.accelerator->name();
     report->images = images;
     report->notes = compiled.report.notes;
-    report->untimed_reason = UntimedReason(*compiled.accelerator);
+    report->untimed_reason = compiled.accelerator->UntimedReason(rtl_);
     report->timed = report->untimed_reason.empty();
     KILN_ASSIGN_OR_RETURN(const RunResult functional,
                           run(Level::kFunctional, "functional", &report->functional_seconds));
@@ -105,19 +107,11 @@ class VerifyCommand final : public Command {
     return wave_.empty() ? OkStatus() : Record(compiled, progress, report);
   }
 
-  // Why cycles are not compared; empty: they are.
-  std::string UntimedReason(const Accelerator& accelerator) const {
-    if (!rtl_.steady_memory()) return "the memory is not of one latency, as the cycle level's is";
-    const uint64_t most = accelerator.MostMemoryLatency();
-    if (rtl_.memory_latency <= most) return "";
-    return fmt::format("the hardware has room for requests under way up to a memory latency of {}", most);
-  }
-
   // Runs the first image that differs once more, with its signals.
   Status Record(const CompiledNetwork& compiled, const FlowProgress& progress, VerifyReport* report) const {
     VerifiedWaveform wave{.file = wave_, .kernel = "", .image = report->first_different_image, .window = {}};
     if (wave.image >= 0) {
-      if (progress) progress("waveform", 0, 1);
+      progress("waveform: building a simulation that records", 0, 1);
       Batch image;
       image.inputs.push_back(compiled.images.converter.MakeBatch(wave.image, 1));
       RtlOptions options = rtl_;
@@ -125,7 +119,6 @@ class VerifyCommand final : public Command {
       KILN_ASSIGN_OR_RETURN(wave.window,
                             compiled.accelerator->RecordDifference(*compiled.program, image, options, wave_));
       if (wave.window.recorded) wave.kernel = compiled.program->kernels()[static_cast<size_t>(wave.window.kernel)].name;
-      if (progress) progress("waveform", 1, 1);
     }
     report->waveform = std::move(wave);
     return OkStatus();

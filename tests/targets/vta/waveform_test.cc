@@ -181,11 +181,19 @@ TEST(VtaRecordDifference, RecordsTheLayerThatDiffers) {
     const Batch images = RandomImages(graph, 1, 2);
     const Graph prepared = Prepare(graph.Clone(), images, Recipe());
     const auto program = CompileFor(prepared, Small());
-    const auto waveform = RecordDifference(*program, images, {}, wave);
+    const auto waveform = RecordDifference(*program, images, {}, /*timed=*/true, wave);
     ASSERT_TRUE(waveform.ok()) << waveform.status();
     EXPECT_EQ(waveform->recorded, convolution);
     EXPECT_EQ(fs::exists(wave), convolution);
-    if (!convolution) continue;
+    if (!convolution) {
+      // Both levels follow another latency.
+      RtlOptions options;
+      options.memory_latency = 3;
+      const auto nearer = RecordDifference(*program, images, options, /*timed=*/true, wave);
+      ASSERT_TRUE(nearer.ok()) << nearer.status();
+      EXPECT_FALSE(nearer->recorded);
+      continue;
+    }
     EXPECT_EQ(program->kernels()[static_cast<size_t>(waveform->kernel)].name, "conv");
     EXPECT_GT(waveform->end, waveform->begin);
     EXPECT_GT(fs::file_size(wave), 1'000u);
@@ -204,7 +212,8 @@ TEST(VtaRecordDifference, ALaunchThatTheCycleLevelStopsIsAnError) {
   std::fill_n(parts.memory.begin() + static_cast<std::ptrdiff_t>(at), kInstructionBytes, uint8_t{0xff});
   const auto folder = TemporaryFolder::Create("kiln-test");
   ASSERT_TRUE(folder.ok());
-  const auto waveform = RecordDifference(VtaProgram(std::move(parts)), images, {}, folder->path() / "wave.fst");
+  const auto waveform =
+      RecordDifference(VtaProgram(std::move(parts)), images, {}, /*timed=*/true, folder->path() / "wave.fst");
   EXPECT_EQ(waveform.status().code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(MessageOf(waveform.status()), testing::HasSubstr("layer 'pool': bad_opcode: instruction 0"));
   EXPECT_FALSE(fs::exists(folder->path() / "wave.fst"));

@@ -27,6 +27,13 @@ StatusOr<std::unique_ptr<Accelerator>> Accelerator::WithFormats(const QuantType&
   return UnsupportedAt("", name(), "the number formats of the " + std::string(family()) + " family are fixed", "");
 }
 
+std::string Accelerator::UntimedReason(const RtlOptions& rtl) const {
+  if (!rtl.steady_memory()) return "the memory is not of one latency, as the cycle level's is";
+  if (rtl.memory_latency <= MostMemoryLatency()) return "";
+  return "the hardware has room for requests under way up to a memory latency of " +
+         std::to_string(MostMemoryLatency());
+}
+
 StatusOr<Waveform> Accelerator::RecordDifference(const Program&, const Batch&, const RtlOptions&,
                                                  const std::filesystem::path&) const {
   return UnsupportedAt("", name(), "the " + std::string(family()) + " family has no rtl level", "");

@@ -51,7 +51,8 @@ struct RtlOptions {
   uint64_t memory_latency = 0;      // cycles from an address to its first beat; 0: the design point's
   uint64_t seed = 1;                // of the stalls that the first image meets; each has one more than the one before
   bool steady_memory() const { return stall_probability == 0 && dram_bytes_per_cycle == 0; }  // of one latency
-  bool ideal_memory() const { return steady_memory() && memory_latency == 0; }
+  // What the cycle level follows: a latency in place of the design point's, or 0.
+  uint64_t followed_latency() const { return steady_memory() ? memory_latency : 0; }
 };
 
 struct RunOptions {
@@ -59,6 +60,8 @@ struct RunOptions {
   RtlOptions rtl;
   // Called now and then with the number of images done; may be empty. Called from one thread at a time.
   std::function<void(int64_t done)> on_progress;
+  // Called before what comes ahead of the first image and takes long: "building the simulation". May be empty.
+  std::function<void(std::string_view step)> on_step;
 };
 
 // One tensor per graph input, fp32 (or the input's own element type), all with the same leading dimension N = images.
@@ -121,9 +124,11 @@ class Accelerator {
   // The greatest RtlOptions::memory_latency with which the rtl level still takes the cycle level's cycles: the hardware
   // has room for as many requests under way as the design point's latency asks for. 0: with the ideal memory alone.
   virtual uint64_t MostMemoryLatency() const { return 0; }
+  // Why cycles of the rtl level behind that memory are not comparable with the cycle level's; empty: they are.
+  std::string UntimedReason(const RtlOptions& rtl) const;
   // Multiply-accumulates that the design point can do in one cycle at most, for utilisation.
   virtual double PeakMacsPerCycle() const = 0;
-  // Looks for the first kernel that the rtl level runs in other cycles (where they are comparable) or leaves other bits
+  // Looks for the first kernel that the rtl level runs in other cycles (without an UntimedReason) or leaves other bits
   // behind than the cycle level, on a batch of one image, and writes the hardware's signals around it to `file` (FST).
   // Where they do the same nothing is written. Unimplemented where a family has no RTL.
   virtual StatusOr<Waveform> RecordDifference(const Program& program, const Batch& batch, const RtlOptions& options,

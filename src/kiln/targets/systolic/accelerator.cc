@@ -161,7 +161,7 @@ StatusOr<Waveform> SystolicAccelerator::RecordDifference(const Program& program,
   const auto* systolic = dynamic_cast<const SystolicProgram*>(&program);
   if (systolic == nullptr)
     return ErrorAt("", name(), "the program was compiled for another family", "compile it for this one");
-  return systolic::RecordDifference(*systolic, batch, options, file);
+  return systolic::RecordDifference(*systolic, batch, options, UntimedReason(options).empty(), file);
 }
 
 StatusOr<Cost> SystolicAccelerator::EstimateCost(int node_nm) const { return CostOf(config_, node_nm); }

@@ -711,6 +711,15 @@ class Machine {
 // Words of the program that the hardware asks for ahead: its PREFETCH_WORDS, whatever memory stands behind its ports.
 int64_t PrefetchWords(const Config& design) { return design.memory_latency + 16; }
 
+// The design point behind that memory, but for what it reads ahead.
+Config Behind(const RtlOptions& rtl, const Config& design) {
+  Config config = design;
+  if (rtl.followed_latency() > 0) {
+    config.memory_latency = static_cast<int>(rtl.followed_latency()) + design.port_latency();
+  }
+  return config;
+}
+
 StatusOr<Trace> RunPrepared(const Config& config, int64_t prefetch_words, std::span<const Instruction> instructions,
                             const std::vector<Prepared>& prepared, std::span<uint8_t> memory) {
   Trace trace;
@@ -722,17 +731,15 @@ StatusOr<Trace> RunPrepared(const Config& config, int64_t prefetch_words, std::s
 }  // namespace
 
 StatusOr<Trace> RunInstructions(const Config& config, std::span<const Instruction> instructions,
-                                std::span<uint8_t> memory) {
+                                std::span<uint8_t> memory, const RtlOptions& rtl) {
   for (const Instruction& instruction : instructions) KILN_RETURN_IF_ERROR(CheckInstruction(instruction, config));
-  return RunPrepared(config, PrefetchWords(config), instructions, Prepare(config, instructions), memory);
+  const Config timed = Behind(rtl, config);
+  return RunPrepared(timed, PrefetchWords(config), instructions, Prepare(timed, instructions), memory);
 }
 
 StatusOr<RunResult> RunCycle(const SystolicProgram& program, const Batch& batch, const RunOptions& options) {
-  Config config = program.config();
-  const int64_t prefetch_words = PrefetchWords(config);
-  if (options.rtl.steady_memory() && options.rtl.memory_latency > 0) {
-    config.memory_latency = static_cast<int>(options.rtl.memory_latency) + config.port_latency();
-  }
+  const Config config = Behind(options.rtl, program.config());
+  const int64_t prefetch_words = PrefetchWords(program.config());
   const std::span<const Instruction> all(program.instructions());
   for (const Instruction& instruction : all) KILN_RETURN_IF_ERROR(CheckInstruction(instruction, config));
   // What a step's instructions fall into is the same for every image.

@@ -20,10 +20,10 @@ namespace kiln::systolic {
 
 // Runs instructions (without kEnd, which is implied) on `memory`, addresses [0, memory.size()), and says what they did
 // in time. Trace::kernels has one entry an instruction, in order; an entry begins where the one before ended, so that
-// the entries share out the whole time. Errors: an instruction that
-// CheckInstruction refuses; an access outside `memory`.
+// the entries share out the whole time. `rtl` is the memory behind the ports, as far as this level follows it. Errors:
+// an instruction that CheckInstruction refuses; an access outside `memory`.
 StatusOr<Trace> RunInstructions(const Config& config, std::span<const Instruction> instructions,
-                                std::span<uint8_t> memory);
+                                std::span<uint8_t> memory, const RtlOptions& rtl = {});
 
 // Runs a program on every image of the batch (Accelerator::Run at Level::kCycle). Host steps take no cycles.
 StatusOr<RunResult> RunCycle(const SystolicProgram& program, const Batch& batch, const RunOptions& options);

@@ -29,7 +29,9 @@ Trace TraceOf(const Simulated& simulated, std::span<const Instruction> instructi
 }  // namespace
 
 StatusOr<RunResult> RunRtl(const SystolicProgram& program, const Batch& batch, const RunOptions& options) {
+  if (options.on_step) options.on_step("building the simulation");
   KILN_ASSIGN_OR_RETURN(const Simulation simulation, Simulation::BuildDesign(program, options.rtl));
+  if (options.on_step) options.on_step("running the simulation");
   const ProgramImage programs = ProgramImageOf(program);
   return RunSteps(program, batch, options,
                   [&](int64_t image, size_t number, std::span<const Instruction> instructions,

@@ -24,17 +24,18 @@ class StepOnBoth {
  public:
   // In RTL, programs stand in memory at `base`.
   StepOnBoth(const SystolicProgram& program, const Step& step, const Simulation& simulation, uint64_t base,
-             uint64_t seed, std::span<const uint8_t> memory)
+             const RtlOptions& options, std::span<const uint8_t> memory)
       : config_(program.config()),
         instructions_(InstructionsOf(program, step)),
         base_(base),
         simulation_(simulation),
-        seed_(seed),
+        options_(options),
         memory_(memory) {}
 
   StatusOr<PrefixRun> AtCycleLevel(size_t instructions) const {
     PrefixRun run{.ends = {}, .memory = {memory_.begin(), memory_.end()}};
-    KILN_ASSIGN_OR_RETURN(const Trace trace, RunInstructions(config_, instructions_.first(instructions), run.memory));
+    KILN_ASSIGN_OR_RETURN(const Trace trace,
+                          RunInstructions(config_, instructions_.first(instructions), run.memory, options_));
     for (const KernelTrace& kernel : trace.kernels) run.ends.push_back(kernel.end);
     return run;
   }
@@ -44,7 +45,7 @@ class StepOnBoth {
                                     instructions_.begin() + static_cast<std::ptrdiff_t>(instructions));
     prefix.emplace_back();  // the end
     KILN_ASSIGN_OR_RETURN(Simulated simulated, simulation_.Run("difference", Encode(prefix, config_), base_, base_,
-                                                               seed_, run.memory, wave));
+                                                               options_.seed, run.memory, wave));
     run.ends = std::move(simulated.finished);
     return run;
   }
@@ -55,7 +56,7 @@ class StepOnBoth {
   std::span<const Instruction> instructions_;
   const uint64_t base_;
   const Simulation& simulation_;
-  const uint64_t seed_;
+  const RtlOptions& options_;
   std::span<const uint8_t> memory_;
 };
 
@@ -100,11 +101,10 @@ StatusOr<std::optional<size_t>> FirstDifferentInstruction(size_t instructions, b
 }
 
 StatusOr<Waveform> RecordDifference(const SystolicProgram& program, const Batch& batch, const RtlOptions& options,
-                                    const fs::path& file) {
+                                    bool timed, const fs::path& file) {
   KILN_CHECK(batch.images() == 1);
   KILN_ASSIGN_OR_RETURN(const Simulation simulation, Simulation::BuildDesign(program, options, /*trace=*/true));
   const uint64_t base = ProgramImageOf(program).base;
-  const bool timed = options.ideal_memory();
   Waveform found;
   const ImageRunner run = [&](int64_t, std::span<uint8_t> memory) -> Status {
     for (const Step& step : program.steps()) {
@@ -114,7 +114,7 @@ StatusOr<Waveform> RecordDifference(const SystolicProgram& program, const Batch&
         continue;
       }
       const std::vector<uint8_t> before(memory.begin(), memory.end());
-      const StepOnBoth both(program, step, simulation, base, options.seed, before);
+      const StepOnBoth both(program, step, simulation, base, options, before);
       KILN_RETURN_IF_ERROR(RecordStep(both, program.config(), timed, fs::absolute(file), memory, &found));
     }
     return OkStatus();

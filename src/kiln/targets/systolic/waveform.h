@@ -29,9 +29,9 @@ using PrefixRunner = std::function<StatusOr<PrefixRun>(size_t instructions)>;
 StatusOr<std::optional<size_t>> FirstDifferentInstruction(size_t instructions, bool timed, const PrefixRunner& expected,
                                                           const PrefixRunner& actual);
 
-// Accelerator::RecordDifference.
+// Accelerator::RecordDifference; `timed`: cycles are comparable.
 StatusOr<Waveform> RecordDifference(const SystolicProgram& program, const Batch& batch, const RtlOptions& options,
-                                    const std::filesystem::path& file);
+                                    bool timed, const std::filesystem::path& file);
 
 }  // namespace kiln::systolic
 

@@ -87,7 +87,7 @@ StatusOr<Waveform> VtaAccelerator::RecordDifference(const Program& program, cons
   if (compiled == nullptr) {
     return ErrorAt("", name(), "the program was compiled for another family", "compile it for this one");
   }
-  return vta::RecordDifference(*compiled, batch, options, file);
+  return vta::RecordDifference(*compiled, batch, options, UntimedReason(options).empty(), file);
 }
 
 StatusOr<Cost> VtaAccelerator::EstimateCost(int node_nm) const { return CostOf(config_, node_nm); }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "kiln/hardware/axi_port.h"
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/targets/vta/emit.h"
 
@@ -81,6 +82,14 @@ StatusOr<fs::path> RtlDesigns::SimulationOf(const Config& config, bool trace) {
   KILN_RETURN_IF_ERROR(EmitMachine(unnamed, folder));
   KILN_ASSIGN_OR_RETURN(const fs::path program, hardware::BuildSimulation(folder, trace));
   return programs_[key] = program;
+}
+
+Config Behind(const RtlOptions& memory, const Config& design) {
+  Config config = design;
+  if (memory.followed_latency() > 0) {
+    config.memory_latency = static_cast<int>(memory.followed_latency()) + kAxiPortLatency;
+  }
+  return config;
 }
 
 StatusOr<RtlMachine> RtlMachine::Start(const Config& config, RtlDesigns& designs, const RtlOptions& options,

@@ -44,6 +44,9 @@ class RtlDesigns {
   std::map<std::pair<std::string, bool>, std::filesystem::path> programs_;  // by the top module's text; with trace
 };
 
+// The design point as the cycle level times it behind that memory, as far as it follows it.
+Config Behind(const RtlOptions& memory, const Config& design);
+
 // A machine with its buffers, zero at first. Buffers and tokens stay from one launch to the next.
 class RtlMachine {
  public:

@@ -1,5 +1,4 @@
 #include "kiln/targets/vta/run_network.h"
-#include "kiln/hardware/axi_port.h"
 
 #include <algorithm>
 #include <cstring>
@@ -55,12 +54,8 @@ Status CheckInputs(const ProgramParts& program, const Batch& batch) {
 // A device with the program in its memory.
 StatusOr<std::unique_ptr<Device>> DeviceFor(const ProgramParts& program, Level level, const RtlOptions& rtl,
                                             RtlDesigns& designs) {
-  Config config = program.config;
-  if (rtl.steady_memory() && rtl.memory_latency > 0) {
-    config.memory_latency = static_cast<int>(rtl.memory_latency) + kAxiPortLatency;  // the cycle level's alone
-  }
-  auto made =
-      level == Level::kRtl ? MakeRtlDevice(program.config, {}, designs, rtl) : MakeDevice(NameOf(level), config);
+  auto made = level == Level::kRtl ? MakeRtlDevice(program.config, {}, designs, rtl)
+                                   : MakeDevice(NameOf(level), Behind(rtl, program.config));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, std::move(made));
   KILN_ASSIGN_OR_RETURN(const uint64_t address, device->Allocate(program.memory.size()));
   KILN_CHECK(address == MemoryImage::kBase);  // the first pages of a new device
@@ -78,6 +73,14 @@ class DevicePool {
         reuses_(options.level != Level::kRtl || options.rtl.steady_memory()),
         designs_(options.rtl.folder) {}
 
+  // What devices wait for, once.
+  Status Prepare() {
+    if (options_.level != Level::kRtl) return OkStatus();
+    if (options_.on_step) options_.on_step("building the simulation");
+    KILN_RETURN_IF_ERROR(Designs().SimulationOf(program_.config).status());
+    if (options_.on_step) options_.on_step("running the simulation");
+    return OkStatus();
+  }
   // For a run whose first image is `image` of the batch.
   StatusOr<std::unique_ptr<Device>> Take(int64_t image) {
     {
@@ -90,7 +93,7 @@ class DevicePool {
     }
     RtlOptions rtl = options_.rtl;
     rtl.seed += static_cast<uint64_t>(image);
-    return DeviceFor(program_, options_.level, rtl, rtl.folder.empty() ? RtlDesigns::Shared() : designs_);
+    return DeviceFor(program_, options_.level, rtl, Designs());
   }
   void Return(std::unique_ptr<Device> device) {
     if (!reuses_) return;
@@ -99,6 +102,8 @@ class DevicePool {
   }
 
  private:
+  RtlDesigns& Designs() { return options_.rtl.folder.empty() ? RtlDesigns::Shared() : designs_; }
+
   const ProgramParts& program_;
   const RunOptions& options_;
   const bool reuses_;
@@ -183,6 +188,7 @@ StatusOr<RunResult> RunNetwork(const VtaProgram& compiled, const Batch& batch, c
   RunResult result;
   if (images == 0) return result;
   DevicePool pool(program, options);
+  KILN_RETURN_IF_ERROR(pool.Prepare());
   std::once_flag allocated;
   std::mutex mutex;
   Status failure;

@@ -76,13 +76,13 @@ const Launch* LaunchAt(const ProgramParts& program, uint64_t address) {
 // level's.
 class BothLevels final : public LocalDevice {
  public:
-  BothLevels(const ProgramParts& program, const Config& hardware, RtlDesigns& designs, const RtlOptions& options)
+  BothLevels(const ProgramParts& program, RtlDesigns& designs, const RtlOptions& options, bool timed)
       : LocalDevice(program.config, {}),
         program_(program),
-        hardware_(hardware),
         designs_(designs),
         options_(options),
-        cycle_(program.config) {}
+        timed_(timed),
+        cycle_(Behind(options, program.config)) {}
 
   // The launch that differs first: its number, address and cycles.
   struct Found {
@@ -120,7 +120,7 @@ class BothLevels final : public LocalDevice {
   Status RunHardware(DeviceMemory& memory, uint64_t address, size_t count, std::span<const Instruction> instructions,
                      const LaunchOutcome& expected) {
     if (rtl_ == nullptr) {
-      KILN_ASSIGN_OR_RETURN(RtlMachine machine, RtlMachine::Start(hardware_, designs_, options_));
+      KILN_ASSIGN_OR_RETURN(RtlMachine machine, RtlMachine::Start(program_.config, designs_, options_));
       rtl_ = std::make_unique<RtlMachine>(std::move(machine));
     }
     KILN_ASSIGN_OR_RETURN(RtlMachine::Result result, rtl_->Launch(memory, address, count));
@@ -130,17 +130,16 @@ class BothLevels final : public LocalDevice {
     const uint8_t* at = memory.At(MemoryImage::kBase, expected.memory.size());
     const LaunchOutcome actual{
         .time = result.time, .starts = std::move(result.starts), .memory = {at, at + expected.memory.size()}};
-    const auto window =
-        FirstDifference(instructions, program_.config, MemoryImage::kBase, options_.ideal_memory(), expected, actual);
+    const auto window = FirstDifference(instructions, program_.config, MemoryImage::kBase, timed_, expected, actual);
     if (window.has_value()) found_ = {launches_, address, *window};
     return OkStatus();
   }
   void Renew() override {}  // a launch that is stopped ends the run
 
   const ProgramParts& program_;
-  const Config& hardware_;
   RtlDesigns& designs_;
   const RtlOptions& options_;
+  const bool timed_;
   CycleMachine cycle_;
   std::unique_ptr<RtlMachine> rtl_;
   size_t launches_ = 0;
@@ -204,20 +203,19 @@ std::optional<CycleWindow> FirstDifference(std::span<const Instruction> program,
 }
 
 StatusOr<Waveform> RecordDifference(const VtaProgram& program, const Batch& batch, const RtlOptions& options,
-                                    const fs::path& file, const Config* hardware) {
+                                    bool timed, const fs::path& file) {
   KILN_CHECK(batch.images() == 1);
   const ProgramParts& parts = program.parts();
-  if (hardware == nullptr) hardware = &parts.config;
   RtlDesigns of_folder(options.folder);
   RtlDesigns& designs = options.folder.empty() ? RtlDesigns::Shared() : of_folder;
-  BothLevels both(parts, *hardware, designs, options);
+  BothLevels both(parts, designs, options, timed);
   KILN_RETURN_IF_ERROR(RunOn(parts, batch, &both));
   Waveform waveform;
   if (!both.found().has_value()) return waveform;
 
   const auto& [launch, address, window] = *both.found();
   KILN_ASSIGN_OR_RETURN(RtlMachine machine,
-                        RtlMachine::Start(*hardware, designs, options, {fs::absolute(file), window}, launch));
+                        RtlMachine::Start(parts.config, designs, options, {fs::absolute(file), window}, launch));
   Recorder recorder(parts.config, std::move(machine), launch);
   Status status = RunOn(parts, batch, &recorder);
   if (!status.ok() && !recorder.done()) return status;

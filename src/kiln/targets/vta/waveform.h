@@ -35,10 +35,9 @@ struct LaunchOutcome {
 std::optional<CycleWindow> FirstDifference(std::span<const Instruction> program, const Config& config, uint64_t base,
                                            bool timed, const LaunchOutcome& expected, const LaunchOutcome& actual);
 
-// Accelerator::RecordDifference. `hardware`, if not null, is the design point whose hardware is run in place of the
-// program's own, with the same sizes: to see that differences are found.
+// Accelerator::RecordDifference; `timed`: cycles are comparable.
 StatusOr<Waveform> RecordDifference(const VtaProgram& program, const Batch& batch, const RtlOptions& options,
-                                    const std::filesystem::path& file, const Config* hardware = nullptr);
+                                    bool timed, const std::filesystem::path& file);
 
 }  // namespace kiln::vta
 
