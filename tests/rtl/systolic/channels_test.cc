@@ -199,6 +199,26 @@ class Stops {
 
 // ---- Channels.
 
+// Both channels quiet and in reset, for a while.
+void Reset(Simulation<Vchannels_bench>& bench) {
+  bench->read_request_valid = bench->read_arready = bench->read_rvalid = 0;
+  bench->write_request_valid = bench->write_awready = bench->write_wready = bench->write_bvalid = 0;
+  bench->read_unit_reset = bench->read_port_reset = 1;
+  bench->write_unit_reset = bench->write_port_reset = 1;
+  for (int i = 0; i < 3; ++i) {
+    bench.Settle();
+    bench.Step();
+  }
+}
+
+// The next cycle's stop or reset, and what the unit makes of it.
+void Drive(bool idle, Stops& stops, Unit& unit) {
+  if (stops.Idle(idle)) unit.Stopped();
+  stops.Drive(unit.stuck() > 20);
+  if (stops.port_reset()) unit.PortReset();
+  unit.Drive(stops.stopped());
+}
+
 TEST(Channels, Read) {
   for (uint64_t seed = 1; seed <= 6 && !HasFailure(); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -209,21 +229,11 @@ TEST(Channels, Read) {
     Unit unit({}, false, seed);
     Stops stops(seed + 1);
     Stalls words = StallsOf(seed, 2), turns = StallsOf(seed, 3);
-    bench->write_request_valid = bench->write_awready = bench->write_wready = bench->write_bvalid = 0;
-    bench->write_unit_reset = bench->write_port_reset = 1;
-    bench->read_unit_reset = bench->read_port_reset = 1;
-    bench->read_request_valid = bench->read_arready = bench->read_rvalid = 0;
-    for (int i = 0; i < 3; ++i) {
-      bench.Settle();
-      bench.Step();
-    }
+    Reset(bench);
     bool idle = true;
     int faults = 0, ranges = 0;
     for (int i = 0; i < 15'000 && !HasFailure(); ++i) {
-      if (stops.Idle(idle)) unit.Stopped();
-      stops.Drive(unit.stuck() > 20);
-      if (stops.port_reset()) unit.PortReset();
-      unit.Drive(stops.stopped());
+      Drive(idle, stops, unit);
       const Request& offer = unit.offer();
       bench->read_unit_reset = stops.stopped();
       bench->read_port_reset = stops.port_reset();
@@ -278,21 +288,11 @@ TEST(Channels, Write) {
     Simulation<Vchannels_bench> bench(seed);
     Unit unit({.least = 1, .tags = 2}, false, seed);
     Stops stops(seed + 1);
-    bench->read_request_valid = bench->read_arready = bench->read_rvalid = 0;
-    bench->write_unit_reset = bench->write_port_reset = 1;
-    bench->read_unit_reset = bench->read_port_reset = 1;
-    bench->write_request_valid = bench->write_awready = bench->write_wready = bench->write_bvalid = 0;
-    for (int i = 0; i < 3; ++i) {
-      bench.Settle();
-      bench.Step();
-    }
+    Reset(bench);
     bool idle = true;
     int faults = 0, ranges = 0;
     for (int i = 0; i < 15'000 && !HasFailure(); ++i) {
-      if (stops.Idle(idle)) unit.Stopped();
-      stops.Drive(unit.stuck() > 20);
-      if (stops.port_reset()) unit.PortReset();
-      unit.Drive(stops.stopped());
+      Drive(idle, stops, unit);
       const Request& offer = unit.offer();
       bench->write_unit_reset = stops.stopped();
       bench->write_port_reset = stops.port_reset();

@@ -20,8 +20,6 @@
 namespace kiln::systolic {
 namespace {
 
-constexpr int64_t kMaxInstructionsPerKernel = 4096;
-
 // A product of `m` rows by constant weights whose input codes of a row lie `k_stride` bytes apart and those of a column
 // `m_stride`.
 Instruction TrialProduct(const Config& config, int64_t m, int64_t k, int64_t n, int64_t m_stride, int64_t k_stride) {

@@ -16,8 +16,6 @@
 namespace kiln::systolic {
 namespace {
 
-constexpr int64_t kMaxInstructionsPerKernel = 4096;
-
 // Loops in the order an instruction makes them: rows outermost first, `inner` the words' axis.
 struct Nest {
   std::vector<Loop> unrolled;  // one instruction each

@@ -14,6 +14,9 @@
 
 namespace kiln::systolic {
 
+// A kernel that would need more of them goes to the host.
+inline constexpr int64_t kMaxInstructionsPerKernel = 4096;
+
 // Nodes that become one kernel.
 struct Group {
   enum class Kind { kMatrix, kUser, kPool, kReduce, kSoftmax, kLayerNorm, kElementwise, kMove, kHost };
