@@ -93,7 +93,17 @@ TEST(Application, ListsEverything) {
   EXPECT_THAT(Call({"list", "families"}).out, HasSubstr("systolic"));
   EXPECT_THAT(Call({"list", "formats"}).out, HasSubstr("int8"));
   EXPECT_THAT(Call({"list", "recipes"}).out, HasSubstr("recipes/int8.yaml"));
-  EXPECT_EQ(Call({"list", "nothing"}).code, kExitUsage);
+  const Outcome nothing = Call({"list", "nothing"});
+  EXPECT_EQ(nothing.code, kExitUsage);
+  // The line about the command says all that it lists.
+  const size_t begin = nothing.err.find('{'), end = nothing.err.find('}');
+  ASSERT_LT(begin, end) << nothing.err;
+  std::istringstream names(nothing.err.substr(begin + 1, end - begin - 1));
+  std::string help = Call({"--help"}).out;
+  help.erase(0, help.find("Lists "));
+  int count = 0;
+  for (std::string name; std::getline(names, name, ','); ++count) EXPECT_THAT(help, HasSubstr(name));
+  EXPECT_GE(count, 9);
 }
 
 TEST(Application, InspectsTheDemo) {

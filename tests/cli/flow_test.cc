@@ -14,6 +14,7 @@
 #include "kiln/ir/text.h"
 #include "kiln/support/file.h"
 #include "kiln/support/random.h"
+#include "kiln/targets/registry.h"
 
 namespace kiln {
 namespace {
@@ -239,6 +240,24 @@ TEST(FlowTest, SaysThatPixelsAreNotPreprocessed) {
   EXPECT_EQ(notes.size(), 1u);
 }
 
+// A file without header has the network's own shape, whether its format is named or found out.
+TEST(FlowTest, RawImagesHaveTheNetworksShape) {
+  Graph network("net");
+  network.AddInput("x", {ElementType::kFloat32, Shape{1, 2, 3}});
+  const auto path = std::filesystem::temp_directory_path() / ("kiln_raw_" + std::to_string(::getpid()) + ".bin");
+  ASSERT_TRUE(WriteFile(path, std::string(5 * 24, '\0')).ok());
+  ImageSettings settings;
+  settings.path = path;
+  for (const DataFormat format : {DataFormat::kAuto, DataFormat::kRaw}) {
+    settings.options.format = format;
+    const auto images = OpenImages(settings, network);
+    ASSERT_TRUE(images.ok()) << images.status();
+    EXPECT_EQ(images->size(), 5);
+    EXPECT_EQ(images->set->image_shape(), (Shape{2, 3}));
+  }
+  std::filesystem::remove(path);
+}
+
 // Who says how the file is laid out has not said that pixels are to go in unscaled.
 TEST(FlowTest, PreprocessGoesOverTheModelsOwnKeyByKey) {
   Graph network("net");
@@ -267,6 +286,29 @@ TEST(FlowTest, PreprocessGoesOverTheModelsOwnKeyByKey) {
   // Nonsense in the metadata keeps nobody from saying all of it.
   network.metadata()["kiln.preprocess"] = "gain=2";
   EXPECT_EQ(with("none,scale=2").first, "scale=2");
+}
+
+// One memory for all who ask: the hardware's room for requests, a latency of its own, and nothing that varies.
+TEST(FlowTest, CyclesCompareBehindASteadyMemory) {
+  const auto accelerator = LoadAccelerator("accelerators/systolic-int8-8x8.yaml");
+  ASSERT_TRUE(accelerator.ok()) << accelerator.status();
+  const uint64_t most = (*accelerator)->MostMemoryLatency();
+  EXPECT_GT(most, 1u);
+  RtlOptions steady;
+  for (const uint64_t latency : {uint64_t{0}, uint64_t{1}, most}) {
+    steady.memory_latency = latency;
+    EXPECT_EQ((*accelerator)->UntimedReason(steady), "") << latency;
+    EXPECT_EQ(steady.followed_latency(), latency);
+  }
+  RtlOptions far = steady, stalling = steady, dram = steady;
+  far.memory_latency = most + 1;
+  EXPECT_THAT((*accelerator)->UntimedReason(far), HasSubstr("up to a memory latency of"));
+  stalling.stall_probability = 0.1;
+  dram.dram_bytes_per_cycle = 8;
+  for (const RtlOptions& varying : {stalling, dram}) {
+    EXPECT_THAT((*accelerator)->UntimedReason(varying), HasSubstr("not of one latency"));
+    EXPECT_EQ(varying.followed_latency(), 0u);
+  }
 }
 
 // The demo network with all its weights taken away: the same program in the same cycles.
@@ -321,6 +363,28 @@ constexpr char kQdqNetwork[] = R"(graph "qdq" {
   output %y
 })";
 
+// Rows and cards say what was asked for: a microscaled type is not its element's format, and a file's types may be
+// many.
+TEST(RunFlow, AQuantisedNetworkIsCalledByItsRecipe) {
+  const auto path = std::filesystem::temp_directory_path() / ("kiln_recipe_" + std::to_string(::getpid()) + ".yaml");
+  ASSERT_TRUE(WriteFile(path, "activations:\n  type: mxint8\nweights:\n  type: mxint8\n").ok());
+  FlowOptions options;
+  options.model = "models/demo_fashion_mnist.onnx";
+  options.accelerator = "systolic-mxint8-8x8";
+  options.images.random = 1;
+  for (const auto& [recipe, name] : {std::pair<std::string, std::string>("mxint8", "mxint8"),
+                                     {"e4m3/int8", "e4m3/int8"},
+                                     {path.string(), path.stem().string()}}) {
+    options.recipe = recipe;
+    const auto compiled = CompileFlow(options);
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    EXPECT_EQ(compiled->report.quantisation->format, name);
+    EXPECT_EQ(compiled->report.reference, "fp32");
+    EXPECT_THAT(compiled->report.quantisation->calibration, HasSubstr("the first 1 image of"));
+  }
+  std::filesystem::remove(path);
+}
+
 // A network that brings its own quantisation runs with it, wholly on the accelerator; a recipe only adds to it.
 TEST(RunFlow, ANetworksOwnQuantisationIsUsedAsItIs) {
   const auto path = std::filesystem::temp_directory_path() / ("kiln_qdq_" + std::to_string(::getpid()) + ".kir");
@@ -340,14 +404,15 @@ TEST(RunFlow, ANetworksOwnQuantisationIsUsedAsItIs) {
   ASSERT_TRUE(own->quantisation.has_value());
   EXPECT_EQ(own->quantisation->Describe(), "the network's own parameters");
   EXPECT_EQ(own->quantisation->format, "int8, uint8");
-  EXPECT_THAT(own->notes, ElementsAre(HasSubstr("brings its own quantisation, which is used as it is: 1 activations "
-                                                "and 1 constants in int8, uint8")));
+  EXPECT_EQ(own->reference, "reference");  // which rounds as the network says, and is no fp32
+  EXPECT_THAT(own->notes, ElementsAre(HasSubstr("brings its own quantisation, which is used as it is: 1 activation "
+                                                "and 1 constant in int8, uint8")));
   EXPECT_FALSE(own->output_sqnr_db.has_value());  // no noise: the reference level's very values
   ASSERT_EQ(own->kernels.size(), 1u);
   EXPECT_EQ(own->kernels[0].unit, "matrix");
 
   ASSERT_TRUE(with_recipe.ok()) << with_recipe.status();
-  EXPECT_THAT(with_recipe->notes, ElementsAre(HasSubstr("keeps its parameters (1 activations and 1 constants)")));
+  EXPECT_THAT(with_recipe->notes, ElementsAre(HasSubstr("keeps its parameters (1 activation and 1 constant)")));
   EXPECT_THAT(with_recipe->quantisation->Describe(), HasSubstr("recipe int8, calibrated on the first 4 images"));
 
   EXPECT_THAT(MessageOf(calibrated.status()),

@@ -67,7 +67,7 @@ TEST_F(MixedPrecisionSearch, TheRecipeSaysWhatWasMeasured) {
   ASSERT_TRUE(quantised.ok()) << quantised.status();
   const auto merit = Decibels(exact_)(OutputOf(*SimulateQuantisation(*quantised), evaluation_));
   EXPECT_EQ(*merit, found->choice().merit);
-  EXPECT_NE(found->Report().find("Chosen: "), std::string::npos);
+  EXPECT_NE(found->Report("bit", "dB").find(" dB. Chosen: "), std::string::npos);
 }
 
 TEST_F(MixedPrecisionSearch, NothingWithinTheBudgetIsSaid) {
@@ -75,7 +75,7 @@ TEST_F(MixedPrecisionSearch, NothingWithinTheBudgetIsSaid) {
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_FALSE(found->within_budget);
   EXPECT_EQ(found->chosen, 0);
-  EXPECT_NE(found->Report().find("not within the budget"), std::string::npos);
+  EXPECT_NE(found->Report("bit", "dB").find("not within the budget"), std::string::npos);
 }
 
 // Each step goes from 0 to its total without a step back, one after the other; the long ones image by image.

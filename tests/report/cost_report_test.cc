@@ -44,6 +44,17 @@ TEST(CostReport, SaysWhatItIsBasedOn) {
   EXPECT_THAT(AreaLine(report.machine->cost), HasSubstr("logic within 3.0 % (worst unit 12.0 %)"));
 }
 
+// An error is of what was checked, and how much that is stands beside it.
+TEST(CostReport, SaysHowMuchIsChecked) {
+  RunReport report = ExampleReport();
+  Cost& cost = report.machine->cost;
+  cost.area_checked_share = 0.382;
+  EXPECT_THAT(AreaLine(cost), HasSubstr("; checked 38.2 % of the logic within 3.0 % (worst unit 12.0 %)"));
+  cost.area_checked_share = 0;
+  EXPECT_THAT(AreaLine(cost), HasSubstr("; logic by models that were never checked"));
+  EXPECT_THAT(AreaLine(cost), Not(HasSubstr("within")));
+}
+
 TEST(CostReport, SaysWhatIsNotInIt) {
   RunReport report = ExampleReport();
   report.machine->cost.missing = {"one part", "another"};

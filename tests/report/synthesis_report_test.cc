@@ -52,7 +52,7 @@ TEST(SynthesisReport, TextHasUnitsAndThePath) {
             "timing   worst slack -2.50 ns at 100 MHz; at most 80.0 MHz\n"
             "         from a/valid (a/_1_/Q)\n"
             "         to   q[3]\n"
-            "         1,234 instances of large modules are not timed: others like them are\n"
+            "         not timed: 1,234 instances of large modules, where others like them are\n"
             "time     1.2 s\n");
 }
 

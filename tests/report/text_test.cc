@@ -13,6 +13,9 @@ TEST(Text, Numbers) {
   EXPECT_EQ(Thousands(-1000), "-1,000");
   EXPECT_EQ(Thousands(1234567), "1,234,567");
   EXPECT_EQ(Thousands(INT64_MIN), "-9,223,372,036,854,775,808");
+  EXPECT_EQ(Counted(1, "image"), "1 image");
+  EXPECT_EQ(Counted(0, "image"), "0 images");
+  EXPECT_EQ(Counted(2000, "image"), "2,000 images");
   EXPECT_EQ(Percent(0.12345), "12.3 %");
   EXPECT_EQ(Percent(std::nan("")), "-");
   EXPECT_EQ(Metric(10234567, "MACs"), "10.2 M MACs");

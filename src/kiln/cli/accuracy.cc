@@ -60,7 +60,7 @@ StatusOr<AccuracyTable::Row> MeasureReference(const Bench& bench) {
   RunReport report;
   KILN_RETURN_IF_ERROR(Evaluate(bench.network, nullptr, nullptr, bench.images, evaluate, bench.progress, &report));
   AccuracyTable::Row row;
-  row.format = "fp32";
+  row.format = ReferenceName(bench.network);
   row.accuracy = report.fp32;
   row.picojoules = MultiplyCostOf(bench.network).picojoules;
   row.images_per_second = ImagesPerSecond(report);

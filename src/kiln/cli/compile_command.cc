@@ -32,8 +32,9 @@ std::string KernelTable(const Program& program) {
 }
 
 std::string SumsOf(const Program& program) {
-  return fmt::format("\n{} kernels, {}, constants {}, activations {} at their peak, {} of the operations on the host\n",
-                     program.kernels().size(), Metric(static_cast<double>(program.MacsTotal()), "multiply-accumulates"),
+  return fmt::format("\n{}, {}, constants {}, activations {} at their peak, {} of the operations on the host\n",
+                     Counted(std::ssize(program.kernels()), "kernel"),
+                     Metric(static_cast<double>(program.MacsTotal()), "multiply-accumulates"),
                      Bytes(program.constant_bytes()), Bytes(program.activation_bytes()),
                      Percent(program.HostShare(), 2));
 }

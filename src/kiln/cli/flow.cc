@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 
 #include "kiln/cli/network_summary.h"
@@ -13,6 +14,7 @@
 #include "kiln/quantise/post_training.h"
 #include "kiln/quantise/quantise.h"
 #include "kiln/quantise/recipe_names.h"
+#include "kiln/report/text.h"
 #include "kiln/support/random.h"
 #include "kiln/support/resources.h"
 #include "kiln/targets/registry.h"
@@ -104,9 +106,8 @@ StatusOr<Graph> LoadNetworkToRun(const std::filesystem::path& model, std::vector
   const std::vector<std::string> absent = BindAbsentWeights(graph);
   if (!absent.empty()) {
     notes->push_back(fmt::format(
-        "{} weights are absent ('{}' first): made-up values stand for them, so that cycles hold and results "
-        "mean nothing",
-        absent.size(), absent[0]));
+        "{} absent ('{}' first): made-up values stand for them, so that cycles hold and results mean nothing",
+        absent.size() == 1 ? "1 weight is" : Counted(std::ssize(absent), "weight") + " are", absent[0]));
   }
   KILN_RETURN_IF_ERROR(RunStandardPasses(graph));
   return graph;
@@ -127,10 +128,8 @@ StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network)
     set = std::make_unique<const DataSet>(std::move(noise));
   } else {
     DataOptions options = settings.options;
-    // A file without header is read in the network's own shape where none is given.
-    if (options.format == DataFormat::kRaw && !options.shape.has_value() && input.has_shape() &&
-        input.shape().rank() >= 2) {
-      options.shape = Shape(std::vector<int64_t>(input.shape().dims().begin() + 1, input.shape().dims().end()));
+    if (input.has_shape() && input.shape().rank() >= 2) {
+      options.default_shape = Shape(std::vector<int64_t>(input.shape().dims().begin() + 1, input.shape().dims().end()));
     }
     KILN_ASSIGN_OR_RETURN(DataSet loaded, LoadDataSet(settings.path, options));
     if (settings.options.shape.has_value() && loaded.format() != DataFormat::kRaw &&
@@ -226,7 +225,14 @@ StatusOr<Graph> QuantiseNetwork(const Graph& network, const Recipe& recipe, cons
   return QuantiseOnImages(network, recipe, inputs, count);
 }
 
+std::string ReferenceName(const Graph& network) {
+  const bool quantises = std::any_of(network.nodes().begin(), network.nodes().end(),
+                                     [](const auto& node) { return node->info().Has(kQuantises); });
+  return quantises ? "reference" : "fp32";
+}
+
 void DescribeModel(const Graph& network, RunReport* report) {
+  report->reference = ReferenceName(network);
   const cli::NetworkSummary summary = cli::Summarise(network);
   report->model = {.name = std::filesystem::path(network.source()).stem().string(),
                    .source = network.source(),
@@ -275,6 +281,12 @@ std::string FormatsOf(const Graph& graph) {
   return fmt::format("{}", fmt::join(formats, ", "));
 }
 
+// What a recipe is called in tables: its name, of a file without folder and ending.
+std::string RecipeLabel(const std::string& recipe) {
+  const std::filesystem::path path(recipe);
+  return path.extension() == ".yaml" ? path.stem().string() : recipe;
+}
+
 // The network as the accelerator takes it, annotated: by its own quantisers, and where it has none or --quantise asks,
 // by the recipe. Fills in what the report says about it.
 StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& options, const Recipe& recipe,
@@ -282,7 +294,8 @@ StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& o
   KILN_ASSIGN_OR_RETURN(Graph laid_out, LayOut(network));
   const QuantisedCount own = CountQuantised(laid_out);
   const bool has_own = own.activations + own.weights > 0;
-  const std::string counted = fmt::format("{} activations and {} constants", own.activations, own.weights);
+  const std::string counted =
+      fmt::format("{} and {}", Counted(own.activations, "activation"), Counted(own.weights, "constant"));
   if (has_own && !options.recipe_given) {
     const bool images = options.calibration.given();
     if (images || options.calibration_images > 0) {
@@ -299,10 +312,10 @@ StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& o
   }
   const int64_t used = CalibrationImages(recipe, calibration, options.calibration_images);
   KILN_ASSIGN_OR_RETURN(Graph quantised, QuantiseNetwork(laid_out, recipe, calibration, used));
-  report->quantisation =
-      RunReport::Quantisation{.recipe = options.recipe,
-                              .calibration = fmt::format("the first {} images of {}", used, calibration.set->source()),
-                              .format = std::string(recipe.activations.type.format.name)};
+  report->quantisation = RunReport::Quantisation{
+      .recipe = options.recipe,
+      .calibration = fmt::format("the first {} of {}", Counted(used, "image"), calibration.set->source()),
+      .format = RecipeLabel(options.recipe)};
   if (has_own) {
     report->notes.push_back(
         recipe.replace_own

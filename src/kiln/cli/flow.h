@@ -93,6 +93,10 @@ struct EvaluateOptions {
 Status Evaluate(const Graph& network, const Accelerator* accelerator, const Program* program, const Images& images,
                 const EvaluateOptions& options, const FlowProgress& progress, RunReport* report);
 
+// What reports call the network's run at the reference level: "fp32", or "reference" where it has quantised operators
+// of its own, which run there, too.
+std::string ReferenceName(const Graph& network);
+
 // Fills in what is known before a run.
 void DescribeModel(const Graph& network, RunReport* report);
 void DescribeImages(const Images& images, RunReport* report);

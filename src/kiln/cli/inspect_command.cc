@@ -104,11 +104,10 @@ class InspectCommand final : public Command {
 
  private:
   std::string TextOf(const Graph& graph, const NetworkSummary& summary) const {
-    std::string text =
-        fmt::format("{}: {} nodes, {} parameters ({}), {}{}\n", CleanUtf8(graph.source()), Thousands(summary.nodes),
-                    Thousands(summary.parameters), Bytes(summary.parameter_bytes),
-                    Metric(static_cast<double>(summary.macs), "multiply-accumulates"),
-                    summary.macs_known ? "" : " and more where shapes are unknown");
+    std::string text = fmt::format("{}: {}, {} ({}), {}{}\n", CleanUtf8(graph.source()), Counted(summary.nodes, "node"),
+                                   Counted(summary.parameters, "parameter"), Bytes(summary.parameter_bytes),
+                                   Metric(static_cast<double>(summary.macs), "multiply-accumulates"),
+                                   summary.macs_known ? "" : " and more where shapes are unknown");
     text += fmt::format("takes {}; gives {}\n", CleanUtf8(DescribeValues(graph.inputs())),
                         CleanUtf8(DescribeValues(graph.outputs())));
     for (const auto& [key, value] : graph.metadata()) text += CleanUtf8(key + ": " + value) + '\n';

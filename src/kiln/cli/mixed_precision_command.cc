@@ -12,6 +12,7 @@
 #include "kiln/quantise/energy.h"
 #include "kiln/quantise/mixed_precision.h"
 #include "kiln/quantise/recipe_names.h"
+#include "kiln/report/text.h"
 
 namespace kiln::cli {
 namespace {
@@ -118,8 +119,8 @@ class MixedPrecisionCommand final : public Command {
     KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, text, ToJson(found, options_)));
     if (!recipe_.empty()) {
       const std::string comment =
-          fmt::format("Found by kiln mixed-precision for {}: {:.2f} % of {} images, fp32 {:.2f} %.", network.source(),
-                      found.choice().merit, count, found.fp32_merit);
+          fmt::format("Found by kiln mixed-precision for {}: {:.2f} % of {}, fp32 {:.2f} %.", network.source(),
+                      found.choice().merit, Counted(count, "image"), found.fp32_merit);
       KILN_RETURN_IF_ERROR(WriteOutput(recipe_, PrintRecipe(found.recipe, comment)));
       if (json_ != "-") context.out << "\nrecipe  " << recipe_ << '\n';
     }
@@ -144,12 +145,13 @@ class MixedPrecisionCommand final : public Command {
   }
 
   std::string TextOf(const MixedPrecision& found, int64_t count) const {
-    std::string text =
-        fmt::format("{} images, simulated; cost in {}\n", count, cost_ == "bits" ? "bits" : "picojoules");
+    std::string text = fmt::format("{}, simulated; cost: {} an image; merit: per cent of images classified rightly\n",
+                                   Counted(count, "image"),
+                                   cost_ == "bits" ? "bits that layers read" : "picojoules of multiplications");
     for (size_t i = 0; i < options_.candidates.size(); ++i) {
       text += fmt::format("  {}: {}\n", static_cast<char>('a' + std::min<size_t>(i, 25)), options_.candidates[i]);
     }
-    return text + '\n' + found.Report();
+    return text + '\n' + found.Report(cost_ == "bits" ? "bit" : "pJ", "%");
   }
 
   std::string model_, json_, recipe_;

@@ -171,7 +171,9 @@ StatusOr<DataSet> LoadDataSet(const fs::path& path, const DataOptions& options) 
     return ErrorAt(path.string(), "", "neither content nor name tells what kind of data this is",
                    "say it with --data-format: " + FormatNames());
   }
-  KILN_ASSIGN_OR_RETURN(DataSet::Parts parts, kReaders[static_cast<size_t>(format) - 1](source, options));
+  DataOptions known = options;
+  if (!known.shape.has_value()) known.shape = options.default_shape;
+  KILN_ASSIGN_OR_RETURN(DataSet::Parts parts, kReaders[static_cast<size_t>(format) - 1](source, known));
   DataSet set(path.string(), format, std::move(parts));
   set.label_source_ = set.source_;
   const fs::path labels = options.labels.empty() && !set.has_labels() ? LabelsBeside(path) : options.labels;

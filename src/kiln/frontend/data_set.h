@@ -43,6 +43,8 @@ struct DataOptions {
   // itself, or for *-images-idx3-ubyte[.gz] the file *-labels-idx1-ubyte[.gz] beside it, or none.
   std::filesystem::path labels = {};
   std::optional<Shape> shape = {};  // of one image; only `raw` needs it
+  // In place of `shape`, of a file that turns out to be raw: what the network takes.
+  std::optional<Shape> default_shape = {};
 };
 
 class DataSet {

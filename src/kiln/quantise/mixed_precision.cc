@@ -335,9 +335,9 @@ Merit TopOne(std::vector<int32_t> labels) {
   };
 }
 
-std::string MixedPrecision::Report() const {
-  std::string out =
-      fmt::format("{:>14} {:>12} {:>12} {:>10}  units by candidate\n", "cost", "damage", "measured", "merit");
+std::string MixedPrecision::Report(std::string_view cost_unit, std::string_view merit_unit) const {
+  std::string out = fmt::format("{:>14} {:>12} {:>12} {:>10}  units by candidate\n", fmt::format("cost/{}", cost_unit),
+                                "damage", "measured", fmt::format("merit/{}", merit_unit));
   for (size_t i = 0; i < curve.size(); ++i) {
     const TradeOffPoint& point = curve[i];
     std::string picks;
@@ -346,13 +346,13 @@ std::string MixedPrecision::Report() const {
                        point.measured_damage, point.merit, picks, static_cast<int>(i) == chosen ? "  <" : "");
   }
   const TradeOffPoint& best = choice();
-  out += fmt::format("fp32: {:.4g}. Chosen: cost {:.6g}, merit {:.4g}{}.\n", fp32_merit, best.cost, best.merit,
-                     within_budget ? "" : ", not within the budget");
+  out += "damage: mean squared error of the outputs over their mean square, by the model and measured\n";
+  out += fmt::format("fp32: {:.4g} {}. Chosen: cost {:.6g} {}, merit {:.4g} {}{}.\n", fp32_merit, merit_unit, best.cost,
+                     cost_unit, best.merit, merit_unit, within_budget ? "" : ", not within the budget");
   out += fmt::format(
-      "If damages of units add, no assignment with at most its damage costs less than {:.6g} (gap {:.3g} %). "
-      "Accuracies are "
-      "measured, that they follow the damage is not proved.\n",
-      best.lower_bound, best.cost > 0 ? 100 * (1 - best.lower_bound / best.cost) : 0);
+      "If damages of units add, no assignment with at most its damage costs less than {:.6g} {} (gap {:.3g} %). "
+      "Merits are measured, that they follow the damage is not proved.\n",
+      best.lower_bound, cost_unit, best.cost > 0 ? 100 * (1 - best.lower_bound / best.cost) : 0);
   return out;
 }
 

@@ -84,7 +84,8 @@ struct MixedPrecision {
 
   const TradeOffPoint& choice() const { return curve[static_cast<size_t>(chosen)]; }
   // A table of the curve and the certificate, for people.
-  std::string Report() const;
+  // Units as in "bit", "%".
+  std::string Report(std::string_view cost_unit, std::string_view merit_unit) const;
 };
 
 // `graph` is the fp32 network in the layout that it is to run in.

@@ -24,7 +24,7 @@ std::optional<double> MeritOf(const Row& row) {
 std::string_view MeritName(const AccuracyTable& table) {
   for (const Row& row : table.rows) {
     if (row.accuracy) return "accuracy";
-    if (row.agreement) return "as fp32";
+    if (row.agreement) return table.rows[0].format == "fp32" ? "as fp32" : "as reference";
     if (row.output_sqnr_db) return "SQNR";
   }
   return "accuracy";
@@ -212,7 +212,7 @@ std::string HtmlTable(const AccuracyTable& table) {
 }
 
 std::string Subtitle(const AccuracyTable& table) {
-  return fmt::format("{} images of {}; on {}; calibrated on {}", Thousands(table.images), table.data, table.accelerator,
+  return fmt::format("{} of {}; on {}; calibrated on {}", Counted(table.images, "image"), table.data, table.accelerator,
                      table.calibration);
 }
 

@@ -14,7 +14,7 @@ namespace kiln {
 
 struct AccuracyTable {
   struct Row {
-    std::string format;                             // as it was asked for; "fp32" is the reference level
+    std::string format;                             // as it was asked for; of the reference level RunReport::reference
     std::string machine;                            // the design point's variant; empty at the reference level
     std::optional<AccuracyReport> accuracy;         // where there are labels
     std::optional<AccuracyReport> agreement;        // classes equal to fp32's, where there are none
@@ -30,7 +30,7 @@ struct AccuracyTable {
   };
   std::string model, data, accelerator, calibration;
   int64_t images = 0;
-  std::vector<Row> rows;  // the first is fp32
+  std::vector<Row> rows;  // the first is the reference level
   std::vector<std::string> notes;
 
   // With a line about each format that the host has a share of, and why.

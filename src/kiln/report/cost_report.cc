@@ -46,9 +46,13 @@ std::string AreaLine(const Cost& cost) {
       fmt::format("{} at {} nm: {} and {} of memory", SquareMillimetres(cost.area_square_micrometres), cost.node_nm,
                   Metric(cost.gate_equivalents, "gates"), Bytes(cost.on_chip_memory_bits / 8));
   if (!cost.missing.empty()) line += fmt::format("; INCOMPLETE, without {}", fmt::join(cost.missing, ", "));
-  if (cost.area_error >= 0) {
-    line += fmt::format("; logic within {} (worst unit {})", Percent(cost.area_error), Percent(cost.area_error_worst));
-  }
+  if (cost.area_error < 0) return line;
+  if (cost.area_checked_share <= 0) return line + "; logic by models that were never checked";
+  // A rest that rounds away is none.
+  const bool all = cost.area_checked_share > 0.9995;
+  line += fmt::format("; {} within {} (worst unit {})",
+                      all ? "logic" : fmt::format("checked {} of the logic", Percent(cost.area_checked_share)),
+                      Percent(cost.area_error), Percent(cost.area_error_worst));
   return line;
 }
 

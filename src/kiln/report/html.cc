@@ -30,12 +30,14 @@ std::string EscapeLines(std::string_view text) {
 }
 
 std::string OfImages(const AccuracyReport& accuracy) {
-  return fmt::format("{} of {} images", Thousands(accuracy.correct), Thousands(accuracy.images));
+  return fmt::format("{} of {}", Thousands(accuracy.correct), Counted(accuracy.images, "image"));
 }
 
 std::string Cards(const RunReport& report) {
   std::string out = R"(<div class="cards">)";
-  if (report.fp32.has_value()) out += Card("fp32 accuracy", Percent(report.fp32->top1(), 2), OfImages(*report.fp32));
+  if (report.fp32.has_value()) {
+    out += Card(report.reference + " accuracy", Percent(report.fp32->top1(), 2), OfImages(*report.fp32));
+  }
   if (report.quantised.has_value()) {
     const std::string format = report.quantisation.has_value() ? report.quantisation->format : "quantised";
     std::string detail = OfImages(*report.quantised);
@@ -56,19 +58,19 @@ std::string Cards(const RunReport& report) {
     const auto host = std::count_if(report.kernels.begin(), report.kernels.end(),
                                     [](const KernelInfo& kernel) { return kernel.on_host(); });
     out += Card("on the host", Percent(HostShare(report), 2),
-                fmt::format("{} of {} kernels, by operations", host, report.kernels.size()));
+                fmt::format("{} of {}, by operations", host, Counted(std::ssize(report.kernels), "kernel")));
   }
   if (report.compared_images > 0) {
     const bool same = report.different_images == 0;
     out += Card("cycle against functional", same ? "equal" : "different",
-                same ? fmt::format("bit for bit on {} images", report.compared_images)
-                     : fmt::format("{} of {} images", report.different_images, report.compared_images),
+                same ? "bit for bit on " + Counted(report.compared_images, "image")
+                     : fmt::format("{} of {}", report.different_images, Counted(report.compared_images, "image")),
                 same ? "good" : "bad");
   }
   if (report.images_run > 0 && report.run_seconds > 0) {
     out += Card("simulation speed",
                 fmt::format("{:.0f} images/s", static_cast<double>(report.images_run) / report.run_seconds),
-                fmt::format("{} level, {} images", report.level, Thousands(report.images_run)));
+                fmt::format("{} level, {}", report.level, Counted(report.images_run, "image")));
   }
   return out + "</div>";
 }
@@ -80,8 +82,8 @@ std::string Setting(std::string_view key, std::string_view value) {
 std::string Settings(const RunReport& report) {
   std::string out = "<h2>What ran</h2><dl>";
   out += Setting("network", report.model.source);
-  out += Setting("size", fmt::format("{} operators, {} parameters, {}", Thousands(report.model.nodes),
-                                     Thousands(report.model.parameters),
+  out += Setting("size", fmt::format("{}, {}, {}", Counted(report.model.nodes, "operator"),
+                                     Counted(report.model.parameters, "parameter"),
                                      Metric(static_cast<double>(report.model.macs), "multiply-accumulates an image")));
   out += Setting("input", report.model.input);
   out += Setting("output", report.model.output);
@@ -99,15 +101,15 @@ std::string Settings(const RunReport& report) {
   }
   if (!report.data.source.empty()) {
     out += Setting(
-        "data", fmt::format("{}, {} images ({})", report.data.source, Thousands(report.data.images), report.data.kind));
+        "data", fmt::format("{}, {} ({})", report.data.source, Counted(report.data.images, "image"), report.data.kind));
     out += Setting("preprocessing", report.data.preprocess);
   }
   if (report.quantisation.has_value()) {
     out += Setting("quantisation", report.quantisation->Describe());
   }
   if (report.agreement.has_value()) {
-    out +=
-        Setting("agreement", fmt::format("fp32 and quantised name the same class on {}", OfImages(*report.agreement)));
+    out += Setting("agreement", fmt::format("{} and quantised name the same class on {}", report.reference,
+                                            OfImages(*report.agreement)));
   }
   if (report.output_sqnr_db.has_value()) {
     out += Setting("outputs", fmt::format("signal to quantisation noise {:.1f} dB", *report.output_sqnr_db));

@@ -63,6 +63,7 @@ Json CostOf(const Cost& cost) {
           {"gate_equivalents", Figure(cost.gate_equivalents)},
           {"area_error", Figure(cost.area_error)},
           {"area_error_worst", Figure(cost.area_error_worst)},
+          {"area_checked_share", Figure(cost.area_checked_share)},
           {"missing", cost.missing},
           {"multipliers", cost.multipliers},
           {"on_chip_memory_bits", cost.on_chip_memory_bits},
@@ -131,7 +132,8 @@ std::string ToJson(const RunReport& report) {
   }
   json["accuracy"] = {{"fp32", Accuracy(report.fp32)},
                       {"quantised", Accuracy(report.quantised)},
-                      {"agreement", Accuracy(report.agreement)}};
+                      {"agreement", Accuracy(report.agreement)},
+                      {"reference", report.reference}};
   json["output_sqnr_db"] = report.output_sqnr_db.has_value() ? Json(*report.output_sqnr_db) : Json(nullptr);
   json["run"] = nullptr;
   if (!report.level.empty()) {

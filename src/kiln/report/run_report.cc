@@ -57,8 +57,8 @@ std::string KernelTable(const RunReport& report, int top) {
                proof.lower_bound > 0 ? Percent(proof.gap()) : "-", ScheduleText(kernel)});
   }
   if (rest_cycles > 0) {
-    table.Row({fmt::format("{} others", slowest.size() - static_cast<size_t>(top)), "", "", Thousands(rest_cycles),
-               Percent(rest_share), "", "", "", ""});
+    table.Row({Counted(std::ssize(slowest) - top, "other"), "", "", Thousands(rest_cycles), Percent(rest_share), "", "",
+               "", ""});
   }
   return table.ToString() +
          "bound: a proved least number of cycles; gap: how far the schedule lies above it; optimal: no schedule in the "
@@ -169,7 +169,7 @@ double Utilisation(const RunReport& report) {
 std::string ToText(const RunReport& report, int top) {
   Lines lines;
   lines.Add("model",
-            fmt::format("{}: {} parameters, {}, {} -> {}", report.model.source, Thousands(report.model.parameters),
+            fmt::format("{}: {}, {}, {} -> {}", report.model.source, Counted(report.model.parameters, "parameter"),
                         Metric(static_cast<double>(report.model.macs), "multiply-accumulates"), report.model.input,
                         report.model.output));
   if (report.machine.has_value()) {
@@ -177,8 +177,8 @@ std::string ToText(const RunReport& report, int top) {
                                          report.machine->family, report.machine->peak_macs_per_cycle));
   }
   if (!report.data.source.empty()) {
-    lines.Add("data", fmt::format("{}: {} images ({}), preprocess {}", report.data.source,
-                                  Thousands(report.data.images), report.data.kind, report.data.preprocess));
+    lines.Add("data", fmt::format("{}: {} ({}), preprocess {}", report.data.source,
+                                  Counted(report.data.images, "image"), report.data.kind, report.data.preprocess));
   }
   if (report.quantisation.has_value()) {
     lines.Add("quantised", report.quantisation->Describe());
@@ -186,7 +186,9 @@ std::string ToText(const RunReport& report, int top) {
   for (const std::string& note : report.notes) lines.Add("note", note);
   lines.Blank();
   const std::string quantised_name = report.quantisation.has_value() ? report.quantisation->format : "quantised";
-  if (report.fp32.has_value()) lines.Add("accuracy", fmt::format("{:<9} {}", "fp32", AccuracyText(*report.fp32)));
+  if (report.fp32.has_value()) {
+    lines.Add("accuracy", fmt::format("{:<9} {}", report.reference, AccuracyText(*report.fp32)));
+  }
   if (report.quantised.has_value()) {
     std::string text = fmt::format("{:<9} {}", quantised_name, AccuracyText(*report.quantised));
     if (report.fp32.has_value()) {
@@ -196,15 +198,15 @@ std::string ToText(const RunReport& report, int top) {
   }
   if (report.agreement.has_value()) {
     lines.Add("agreement",
-              fmt::format("{} of {} images get the same class from fp32 and {}", Thousands(report.agreement->correct),
-                          Thousands(report.agreement->images), quantised_name));
+              fmt::format("{} of {} get the same class from {} and {}", Thousands(report.agreement->correct),
+                          Counted(report.agreement->images, "image"), report.reference, quantised_name));
   }
   if (report.output_sqnr_db.has_value()) {
     lines.Add("outputs", fmt::format("signal to quantisation noise {:.1f} dB", *report.output_sqnr_db));
   }
   if (report.images_run > 0 && report.run_seconds > 0) {
-    lines.Add("simulation", fmt::format("{} level: {} images in {:.2f} s, {:.0f} images/s", report.level,
-                                        Thousands(report.images_run), report.run_seconds,
+    lines.Add("simulation", fmt::format("{} level: {} in {:.2f} s, {:.0f} images/s", report.level,
+                                        Counted(report.images_run, "image"), report.run_seconds,
                                         static_cast<double>(report.images_run) / report.run_seconds));
   }
   if (!report.cycles_per_image.empty()) {
@@ -215,18 +217,19 @@ std::string ToText(const RunReport& report, int top) {
   }
   if (report.compared_images > 0) {
     lines.Add("bits", report.different_images == 0
-                          ? fmt::format("cycle and functional level agree on {} of {} images compared",
-                                        report.compared_images, report.compared_images)
-                          : fmt::format("cycle and functional level DIFFER on {} of {} images compared",
-                                        report.different_images, report.compared_images));
+                          ? fmt::format("cycle and functional level agree on {} of {} compared", report.compared_images,
+                                        Counted(report.compared_images, "image"))
+                          : fmt::format("cycle and functional level DIFFER on {} of {} compared",
+                                        report.different_images, Counted(report.compared_images, "image")));
   }
   if (report.machine.has_value()) {
     const auto host = std::count_if(report.kernels.begin(), report.kernels.end(),
                                     [](const KernelInfo& kernel) { return kernel.on_host(); });
-    lines.Add("host", host == 0 ? std::string("nothing: every kernel runs on the accelerator")
-                                : fmt::format("{} of {} kernels, {} of the operations{}", host, report.kernels.size(),
-                                              Percent(HostShare(report), 2),
-                                              Because(LargestHostReason(report), HostShare(report))));
+    lines.Add("host",
+              host == 0
+                  ? std::string("nothing: every kernel runs on the accelerator")
+                  : fmt::format("{} of {}, {} of the operations{}", host, Counted(std::ssize(report.kernels), "kernel"),
+                                Percent(HostShare(report), 2), Because(LargestHostReason(report), HostShare(report))));
     lines.Add("memory", fmt::format("constants {}, activations {} at their peak", Bytes(report.constant_bytes),
                                     Bytes(report.activation_bytes)));
     if (const std::string area = AreaLine(report.machine->cost); !area.empty()) lines.Add("area", area);

@@ -41,12 +41,14 @@ struct RunReport {
   struct Quantisation {
     std::string recipe;       // empty: the network's own quantisation, then without calibration
     std::string calibration;  // "the first 200 images of train.gz"
-    std::string format;       // "int8", what the quantised network is called in tables
+    std::string format;       // what the quantised network is called in tables: the recipe's name, or own formats
     std::string Describe() const;
   };
   std::optional<Quantisation> quantisation;
 
-  std::optional<AccuracyReport> fp32, quantised;
+  // What the reference level is called: "fp32", or "reference" where the network itself quantises.
+  std::string reference = "fp32";
+  std::optional<AccuracyReport> fp32, quantised;  // of the reference level, of the accelerator
   // Power of the first output over the power of its difference between fp32 and quantised, over all images, in
   // decibels.
   std::optional<double> output_sqnr_db;

@@ -97,8 +97,8 @@ std::string ToText(const SynthesisResult& result, const SynthesisOptions& option
                          options.clock_mhz, t.fastest_mhz);
       out += fmt::format("         from {}\n         to   {}\n", EndOf(t.from, t.from_net), EndOf(t.to, t.to_net));
       if (t.instances_left_out > 0) {
-        out += fmt::format("         {} instances of large modules are not timed: others like them are\n",
-                           Thousands(t.instances_left_out));
+        out += fmt::format("         not timed: {} of large modules, where others like them are\n",
+                           Counted(t.instances_left_out, "instance"));
       }
     }
   }

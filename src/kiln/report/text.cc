@@ -52,6 +52,10 @@ std::string Thousands(int64_t value) {
   return out;
 }
 
+std::string Counted(int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", Thousands(count), noun, count == 1 ? "" : "s");
+}
+
 std::string Percent(double fraction, int digits) {
   return std::isfinite(fraction) ? fmt::format("{:.{}f} %", 100 * fraction, digits) : "-";
 }

@@ -87,6 +87,7 @@ void AddAreas(const std::vector<UnitParts>& units, const hardware::AreaModels& m
   cost->area_square_micrometres = area;
   cost->gate_equivalents = logic / hardware::kGateArea;
   cost->area_error = checked_logic > 0 ? error / checked_logic : 0;
+  cost->area_checked_share = logic > 0 ? checked_logic / logic : 0;
   cost->missing.assign(missing.begin(), missing.end());
   if (!unchecked.empty()) {
     cost->notes.push_back(
