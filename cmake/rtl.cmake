@@ -61,8 +61,7 @@ add_custom_command(OUTPUT ${KILN_VERILATED_PCH}
     -w -O1 -Xclang -fno-pch-timestamp ${VERILATOR_ROOT}/include/verilated.h -o ${KILN_VERILATED_PCH}
   DEPENDS ${VERILATOR_ROOT}/include/verilated.h COMMENT "Precompiling verilated.h" VERBATIM)
 add_custom_target(kiln_verilated_pch DEPENDS ${KILN_VERILATED_PCH})
-# ccache takes precompiled headers only if told that macros and dates in them do not matter.
-set(KILN_RTL_CCACHE CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime)
+list(JOIN CMAKE_CXX_COMPILER_LAUNCHER " " KILN_RTL_LAUNCHER)
 
 # kiln_rtl_model(NAME TOP module [PARAMETERS A=1 ...] [SOURCES file...] [FLAGS flag...] [NETLIST] [BRIEF]): the library rtl_model_NAME with
 # the class VNAME in VNAME.h. SOURCES are files that are not found by a module's name (benches of a test), FLAGS go to Verilator.
@@ -113,8 +112,8 @@ function(kiln_rtl_model name)
     COMMAND ${VERILATOR_PROGRAM} --cc -O3 --x-assign unique --x-initial unique ${KILN_VERILATOR_TRACE} -CFLAGS -w --Mdir ${folder} --prefix V${name}
       --top-module ${ARG_TOP} ${flags} ${sources}
     COMMAND sed -e "s|^[^:]*:|${archive}:|" ${folder}/V${name}__ver.d > ${folder}/depends.d
-    COMMAND ${CMAKE_COMMAND} -E env ${KILN_RTL_CCACHE} ${MAKE_PROGRAM} -s --no-print-directory -C ${folder} -f V${name}.mk V${name}__ALL.a
-      "CXX=${CMAKE_CXX_COMPILER_LAUNCHER} ${RTL_CXX_COMPILER}" LINK=${RTL_CXX_COMPILER} VM_PARALLEL_BUILDS=0
+    COMMAND ${MAKE_PROGRAM} -s --no-print-directory -C ${folder} -f V${name}.mk V${name}__ALL.a
+      "CXX=${KILN_RTL_LAUNCHER} ${RTL_CXX_COMPILER}" LINK=${RTL_CXX_COMPILER} VM_PARALLEL_BUILDS=0
       "VERILATOR_INCLUDER=${PROJECT_SOURCE_DIR}/cmake/join_model $<$<BOOL:${ARG_BRIEF}>:unoptimised>"
       "OPT_FAST=-O1 -include-pch ${KILN_VERILATED_PCH}" CFG_CXXFLAGS_PCH=
     DEPENDS ${sources} ${KILN_VERILATED_PCH} ${PROJECT_SOURCE_DIR}/cmake/join_model DEPFILE ${folder}/depends.d
@@ -134,6 +133,7 @@ function(kiln_rtl_test name)
   target_link_libraries(rtl_${name}_test PRIVATE ${ARG_LINK} ${ARG_MODELS} kiln_support kiln_test_support kiln_settings
     GTest::gmock GTest::gtest_main)
   target_include_directories(rtl_${name}_test PRIVATE ${PROJECT_SOURCE_DIR})
+  kiln_precompile(rtl_${name}_test kiln_test_headers)
   gtest_discover_tests(rtl_${name}_test TEST_PREFIX rtl. DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 600
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()
