@@ -157,7 +157,7 @@ Status CheckRtlFolder(const fs::path& folder) {
 }
 
 Status CheckRtlFolders(const fs::path& folder) {
-  const Status whole = CheckRtlFolder(folder);
+  Status whole = CheckRtlFolder(folder);
   if (whole.ok() || !CheckRtlPath(folder).ok()) return whole;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
