@@ -24,7 +24,8 @@ using testing::HasSubstr;
 
 class FakeProgram final : public Program {
  public:
-  FakeProgram() {
+  explicit FakeProgram(int64_t images_at_once = 1) {
+    images_at_once_ = images_at_once;
     kernels_.resize(1);
     kernels_[0].name = "fc";
     kernels_[0].unit = "matrix";
@@ -45,7 +46,7 @@ class FakeAccelerator final : public Accelerator {
   StatusOr<std::unique_ptr<Program>> Compile(const Graph&, const CompileOptions&) const override {
     return std::make_unique<FakeProgram>();
   }
-  StatusOr<RunResult> Run(const Program&, const Batch& batch, const RunOptions& options) const override {
+  StatusOr<RunResult> Run(const Program& program, const Batch& batch, const RunOptions& options) const override {
     if (options.level == Level::kCycle && !has_cycles) return UnsupportedAt("", "", "the fake has no cycle level", "");
     KILN_ASSIGN_OR_RETURN(auto reference, ReferenceExecutor::Create(network_));
     RunResult result;
@@ -56,6 +57,7 @@ class FakeAccelerator final : public Accelerator {
     result.codes = result.outputs;
     if (options.level == Level::kCycle) {
       result.trace.cycles = 7;
+      result.trace.images = std::min(program.images_at_once(), batch.images());
       result.trace.kernels = {{.kernel = 0, .begin = 0, .end = 7, .macs = 12}};
       result.cycles_per_image.assign(static_cast<size_t>(batch.images()), 7);
       if (cycle_differs) {
@@ -188,6 +190,20 @@ TEST_F(EvaluateTest, ComparesAsManyImagesAsAskedWhateverTheChunk) {
   EXPECT_EQ(report->cycles_per_image.size(), 4u);
 }
 
+TEST_F(EvaluateTest, MachinesThatWorkOnSeveralImagesAreFullUnlessToldOtherwise) {
+  const FakeAccelerator accelerator(network_);
+  const FakeProgram program(3);
+  for (const int64_t limit : {0, 2}) {  // 0: not told
+    EvaluateOptions options;
+    if (limit > 0) options.cycle_limit = limit;
+    RunReport report;
+    ASSERT_EQ(Evaluate(network_, &accelerator, &program, MakeImages(), options, {}, &report), OkStatus());
+    EXPECT_EQ(report.compared_images, limit > 0 ? limit : 3);
+    EXPECT_EQ(report.trace->images, limit > 0 ? limit : 3);
+    EXPECT_EQ(report.notes.size(), limit > 0 ? 1u : 0u);
+  }
+}
+
 TEST_F(EvaluateTest, CycleLevelForAllImages) {
   const FakeAccelerator accelerator(network_);
   EvaluateOptions options;
@@ -209,7 +225,7 @@ TEST_F(EvaluateTest, MissingCycleLevelIsANoteUnlessAskedFor) {
   ASSERT_EQ(report->notes.size(), 1u);
   EXPECT_THAT(report->notes[0], HasSubstr("the fake has no cycle level"));
   EvaluateOptions options;
-  options.demand_cycles = true;
+  options.cycle_limit = 1;
   EXPECT_FALSE(Run(accelerator, options).ok());
 }
 

@@ -9,6 +9,7 @@
 #include "kiln/cli/flow.h"
 #include "kiln/execute/reference.h"
 #include "kiln/quantise/accuracy.h"
+#include "kiln/report/text.h"
 
 namespace kiln {
 namespace {
@@ -96,7 +97,7 @@ Status RunCycles(const Accelerator& accelerator, const Program& program, const I
   batch.inputs.push_back(images.converter.MakeBatch(0, count));
   auto result = accelerator.Run(program, batch, run);
   if (!result.ok()) {
-    if (options.demand_cycles || result.status().code() != StatusCode::kUnimplemented) return result.status();
+    if (options.cycle_limit.has_value() || result.status().code() != StatusCode::kUnimplemented) return result.status();
     report->notes.push_back("no cycles: " + MessageOf(result.status()));
     return OkStatus();
   }
@@ -134,8 +135,10 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
   AccuracyReport fp32, quantised, agreement;
   SignalAndNoise error;
   double seconds = 0;
+  const int64_t at_once = program == nullptr ? 1 : program->images_at_once();
+  const int64_t timed = std::min(options.cycle_limit.value_or(at_once), count);
   // The first chunk holds all images that run at the cycle level, too.
-  const int64_t chunk = std::max({options.chunk, std::min(options.cycle_limit, count), int64_t{1}});
+  const int64_t chunk = std::max({options.chunk, timed, int64_t{1}});
   for (int64_t first = 0; first < count; first += chunk) {
     const int64_t here = std::min(chunk, count - first);
     Batch batch;
@@ -159,9 +162,8 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
       KILN_ASSIGN_OR_RETURN(RunResult result, accelerator->Run(*program, batch, run));
       seconds += watch.Seconds();
       outputs = result.outputs;
-      if (first == 0 && options.level == Level::kFunctional && options.cycle_limit > 0) {
-        KILN_RETURN_IF_ERROR(RunCycles(*accelerator, *program, images, std::min(options.cycle_limit, here), result,
-                                       options, progress, report));
+      if (first == 0 && options.level == Level::kFunctional && timed > 0) {
+        KILN_RETURN_IF_ERROR(RunCycles(*accelerator, *program, images, timed, result, options, progress, report));
       }
       if (!result.cycles_per_image.empty()) {
         if (first == 0) report->trace = std::move(result.trace);
@@ -183,6 +185,12 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
     if (run_fp32 && !reference_only) KILN_RETURN_IF_ERROR(Count(outputs[0], ClassesOf(expected[0]), &agreement));
   }
   report->run_seconds = seconds;
+  if (report->trace.has_value() && report->trace->images < at_once) {
+    report->notes.push_back(fmt::format(
+        "cycles and utilisation are of {}, where the machine works on {} images at once in the same time; energy is "
+        "that of an image of {}",
+        Counted(report->trace->images, "image"), at_once, at_once));
+  }
   if (labelled && run_fp32) report->fp32 = fp32;
   if (labelled && !reference_only) report->quantised = quantised;
   if (classifies && run_fp32 && !reference_only) report->agreement = agreement;

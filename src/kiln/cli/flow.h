@@ -81,11 +81,12 @@ StatusOr<Graph> QuantiseNetwork(const Graph& network, const Recipe& recipe, cons
 
 struct EvaluateOptions {
   Level level = Level::kFunctional;
-  int64_t limit = 0;           // images to run, from the first; 0: all
-  int64_t cycle_limit = 1;     // after a functional run, so many images also at the cycle level, and bits compared
-  bool demand_cycles = false;  // false: a family without cycle level is a note and not an error
-  bool run_fp32 = true;        // the reference level beside the accelerator's
-  int64_t chunk = 1000;        // images in memory at a time
+  int64_t limit = 0;  // images to run, from the first; 0: all
+  // After a functional run, so many images also at the cycle level, and bits compared. Absent: as many as the machine
+  // works on at once, and then a family without cycle level is a note and not an error.
+  std::optional<int64_t> cycle_limit;
+  bool run_fp32 = true;  // the reference level beside the accelerator's
+  int64_t chunk = 1000;  // images in memory at a time
 };
 
 // Fills in what runs tell: accuracy, speed, cycles, trace, comparison of levels. `program` and `accelerator` are null

@@ -57,7 +57,9 @@ class RunCommand final : public Command {
         ->type_name("LEVEL");
     app.add_option("--limit", limit_, "Run the first N images only; 0: all")->type_name("N")->check(IsCount());
     app.add_option("--cycle-limit", cycle_limit_,
-                   "After a functional run, run the first N images at the cycle level and compare the bits; default: 1")
+                   "After a functional run, run the first N images at the cycle level and compare the bits; default: "
+                   "as many as the "
+                   "machine works on at once, 1 as a rule")
         ->type_name("N")
         ->check(IsCount());
     app.add_option("--batch", chunk_, "Images held in memory at a time; does not change results")
@@ -93,8 +95,7 @@ class RunCommand final : public Command {
     options.evaluate.level = *level;
     options.node_nm = node_nm_;
     options.evaluate.limit = limit_;
-    options.evaluate.cycle_limit = cycle_limit_.value_or(1);
-    options.evaluate.demand_cycles = cycle_limit_.has_value();
+    options.evaluate.cycle_limit = cycle_limit_;
     options.evaluate.run_fp32 = !no_fp32_;
     options.evaluate.chunk = chunk_;
 

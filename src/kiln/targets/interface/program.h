@@ -48,6 +48,8 @@ class Program {
   // Memory image sizes in bytes: constants (weights, parameters), and activations at their peak.
   int64_t constant_bytes() const { return constant_bytes_; }
   int64_t activation_bytes() const { return activation_bytes_; }
+  // On how many images a run of the machine works. Cycles of fewer are those of a machine that is partly empty.
+  int64_t images_at_once() const { return images_at_once_; }
   int64_t MacsTotal() const;
   // Share of operations that runs on the host, 0 to 1.
   double HostShare() const;
@@ -57,6 +59,7 @@ class Program {
  protected:
   std::vector<KernelInfo> kernels_;
   std::vector<std::string> notes_;
+  int64_t images_at_once_ = 1;
   int64_t constant_bytes_ = 0;
   int64_t activation_bytes_ = 0;
 };

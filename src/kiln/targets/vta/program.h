@@ -46,6 +46,7 @@ class VtaProgram final : public Program {
  public:
   explicit VtaProgram(ProgramParts parts) : parts_(std::move(parts)) {
     kernels_ = parts_.kernels;
+    images_at_once_ = parts_.images_at_once;
     constant_bytes_ = parts_.constant_bytes;
     activation_bytes_ = std::ssize(parts_.memory) - constant_bytes_;
   }
