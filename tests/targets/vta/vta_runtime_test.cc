@@ -31,6 +31,19 @@ int WrongBody(void* /*signature*/) {
   return 0;
 }
 
+// *signature is added to acc[0].
+int AddImmediateBody(void* signature) {
+  VTAUopPush(1, 0, 0, 0, 0, 2, 1, *static_cast<int32_t*>(signature));
+  return 0;
+}
+
+// Hides that it goes wrong before a right micro-op.
+int MisplacedBody(void* /*signature*/) {
+  VTADepPush(VTATLSCommandHandle(), 1, 2);
+  VTAUopPush(1, 0, 0, 64, 0, 2, 0, 0);
+  return 0;
+}
+
 class VtaCInterface : public testing::Test {
  protected:
   void SetUp() override { ASSERT_EQ(VTASelectDevice("functional", nullptr), 0) << VTAGetLastError(); }
@@ -155,7 +168,7 @@ TEST_F(VtaCInterface, HandlesAreToldByWhatTheyHold) {
   EXPECT_EQ(VTAPushALUOp(&first, FailingBody, nullptr, 0), -1);  // another kernel, so its body runs
   EXPECT_NE(first, held);
   void* other = nullptr;
-  EXPECT_EQ(VTAPushALUOp(&other, ShutdownBody, nullptr, 0), 0);
+  EXPECT_EQ(VTAPushALUOp(&other, ShutdownBody, nullptr, 0), -1);
   EXPECT_THAT(std::string(VTAGetLastError()), HasSubstr("inside a kernel's body"));
   void* buffer = VTABufferAlloc(16);
   VTABufferCopy(buffer, 0, buffer, 0, SIZE_MAX, 3);
@@ -200,6 +213,96 @@ TEST_F(VtaCInterface, MisuseLeavesAMessage) {
   EXPECT_THAT(error(), HasSubstr("there is no device 'board'; functional"));
   EXPECT_EQ(VTASelectDevice(nullptr, "no such file.yaml"), -1);
   EXPECT_THAT(error(), HasSubstr("no such file"));
+}
+
+// A handle is no data of the host's, whatever the mask says; nothing is copied then.
+TEST_F(VtaCInterface, CopiesKeepHandlesAndDataApart) {
+  const auto error = [] { return std::string(VTAGetLastError()); };
+  const std::array<uint8_t, 16> ones = [] {
+    std::array<uint8_t, 16> bytes;
+    bytes.fill(1);
+    return bytes;
+  }();
+  std::array<uint8_t, 16> back{};
+  void* const buffer = VTABufferAlloc(16);
+  VTABufferCopy(ones.data(), 0, buffer, 0, 16, VTA_MEMCPY_H2D);
+  for (const int mask : {4, 5, 7, 256, -1}) {
+    VTABufferCopy(back.data(), 0, buffer, 0, 16, mask);
+    EXPECT_THAT(error(), HasSubstr("kind_mask " + std::to_string(mask)));
+  }
+  for (void* handle : {buffer, static_cast<void*>(static_cast<char*>(buffer) + 8)}) {
+    VTABufferCopy(back.data(), 0, handle, 0, 16, 0);
+    EXPECT_THAT(error(), HasSubstr("to a buffer's handle as if it were the host's memory"));
+    VTABufferCopy(handle, 0, back.data(), 0, 16, 0);
+    EXPECT_THAT(error(), HasSubstr("from a buffer's handle as if it were the host's memory"));
+  }
+  VTABufferCopy(buffer, 0, buffer, 0, 16, VTA_MEMCPY_D2H);
+  EXPECT_THAT(error(), HasSubstr("to a buffer's handle"));
+  EXPECT_EQ(back, (std::array<uint8_t, 16>{}));
+  VTABufferCopy(buffer, 0, back.data(), 0, 16, VTA_MEMCPY_D2H);
+  EXPECT_EQ(back, ones);
+
+  // Between two places of the host a copy is one.
+  back.fill(0);
+  VTABufferCopy(ones.data(), 4, back.data(), 8, 8, 0);
+  EXPECT_EQ(error(), "");
+  EXPECT_EQ(back, (std::array<uint8_t, 16>{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1}));
+
+  // Freed handles stay handles, beyond the runtime's end too.
+  void* const left = VTABufferAlloc(16);
+  VTABufferFree(buffer);
+  for (const bool shut_down : {false, true}) {
+    if (shut_down) VTARuntimeShutdown();
+    for (void* handle : shut_down ? std::vector<void*>{buffer, left} : std::vector<void*>{buffer}) {
+      VTABufferCopy(ones.data(), 0, handle, 0, 16, 0);
+      EXPECT_THAT(error(), HasSubstr("to a buffer's handle"));
+      EXPECT_EQ(VTABufferCPUPtr(VTATLSCommandHandle(), handle), nullptr);
+      EXPECT_THAT(error(), HasSubstr("has been freed"));
+    }
+  }
+  // However many there were.
+  for (int i = 0; i < 3000; ++i) VTABufferFree(VTABufferAlloc(16));
+  EXPECT_EQ(error(), "");
+  VTABufferCopy(ones.data(), 0, buffer, 0, 16, 0);
+  EXPECT_THAT(error(), HasSubstr("to a buffer's handle"));
+}
+
+TEST_F(VtaCInterface, WhatNoProgramCanMeanIsRefusedAtTheCall) {
+  VTACommandHandle cmd = VTATLSCommandHandle();
+  const auto error = [] { return std::string(VTAGetLastError()); };
+  const auto push = [](int32_t immediate) {
+    void* handle = nullptr;
+    return VTAPushALUOp(&handle, AddImmediateBody, &immediate, 0);
+  };
+  for (const int32_t immediate : {100000, 32768, -32769}) {
+    EXPECT_EQ(push(immediate), -1) << immediate;
+    EXPECT_THAT(error(), HasSubstr("immediate is " + std::to_string(immediate) + "; -32768 to 32767"));
+  }
+  for (const int32_t immediate : {32767, -32768}) EXPECT_EQ(push(immediate), 0) << immediate;
+  EXPECT_EQ(error(), "");
+
+  void* const buffer = VTABufferAlloc(4096);
+  VTALoadBuffer2D(cmd, buffer, 0, 1, 1, 1, 0, 0, 0, 0, 0, 4);
+  EXPECT_THAT(error(), HasSubstr("takes no load; any but 4 (out)"));
+  for (const uint32_t memory : {0u, 1u, 2u, 3u, 5u}) {
+    VTAStoreBuffer2D(cmd, 0, memory, buffer, 0, 1, 1, 1);
+    EXPECT_THAT(error(), HasSubstr("takes no store; only 4 (out)")) << memory;
+  }
+  VTASynchronize(cmd, 0);
+  EXPECT_EQ(error(), "");  // none of them is in the stream
+
+  for (const int mode : {1, 64, -1}) {
+    VTASetDebugMode(cmd, mode);
+    EXPECT_THAT(error(), HasSubstr("debug mode " + std::to_string(mode)));
+  }
+  VTASetDebugMode(cmd, VTA_DEBUG_FORCE_SERIAL | VTA_DEBUG_SKIP_READ_BARRIER);
+  EXPECT_EQ(error(), "");
+
+  for (const auto push_op : {VTAPushALUOp, VTAPushGEMMOp}) {
+    void* handle = nullptr;
+    EXPECT_EQ(push_op(&handle, MisplacedBody, nullptr, 0), -1);
+    EXPECT_THAT(error(), HasSubstr("inside a kernel's body"));
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "kiln/targets/vta/kernel.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "fmt/format.h"
 
@@ -32,6 +33,12 @@ Status Kernel::Add(const Push& push) {
   }
   if (push.mode == Mode::kAlu && push.alu > static_cast<uint32_t>(AluOp::kMultiply)) {
     return Misuse(fmt::format("ALU operation {}; 0 to 4", push.alu));
+  }
+  using Immediate = std::numeric_limits<int16_t>;
+  if (push.mode == Mode::kAlu && push.use_immediate &&
+      (push.immediate < Immediate::min() || push.immediate > Immediate::max())) {
+    return absl::OutOfRangeError(
+        fmt::format("immediate is {}; {} to {}", push.immediate, Immediate::min(), Immediate::max()));
   }
   if (uops_.empty()) first_ = push;
   const bool alike =

@@ -24,9 +24,9 @@ class Kernel {
     int32_t immediate = 0;
   };
 
-  // Recording. Errors: a loop behind a micro-op, or a third one, or an end without a begin; a micro-op that differs
-  // from the ones before in more than its indices, or whose destination is that of one of the two before it (the
-  // original's hardware would lose one of the writes).
+  // Recording. Errors: a loop behind a micro-op, or a third one, or an end without a begin; an immediate
+  // of more than 16 bits; a micro-op that differs from the ones before in more than its indices, or whose destination
+  // is that of one of the two before it (the original's hardware would lose one of the writes).
   Status BeginLoop(uint32_t extent, uint32_t dst, uint32_t src, uint32_t weight);
   Status EndLoop();
   Status Add(const Push& push);

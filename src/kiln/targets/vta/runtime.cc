@@ -2,9 +2,14 @@
 
 #include <cstdio>
 #include <cstring>
+#include <deque>
+#include <functional>
+#include <iterator>
+#include <mutex>
 
 #include "fmt/format.h"
 #include "kiln/targets/vta/elements.h"
+#include "kiln/targets/vta/faults.h"
 #include "kiln/targets/vta/live_memory.h"
 
 namespace kiln::vta {
@@ -25,6 +30,48 @@ StatusOr<Stage> StageOfNumber(int number) {
 
 }  // namespace
 
+// Where buffers' handles stand, of all runtimes. Their memory is never given back: a handle that was freed is then no
+// address of anything else, and can be told from a pointer to the host's data.
+class BufferHandles {
+ public:
+  static BufferHandles& Get() {
+    static auto& handles = *new BufferHandles;  // outlives runtimes that end with the process
+    return handles;
+  }
+  Buffer* Take(uint64_t address, uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    Buffer* handle = nullptr;
+    if (freed_.size() > kFreedKept) {
+      handle = freed_.front();
+      freed_.pop_front();
+    } else {
+      std::unique_ptr<Buffer> made(new Buffer);
+      handle = made.get();
+      all_.emplace(handle, std::move(made));
+    }
+    handle->address_ = address;
+    handle->bytes_ = bytes;
+    return handle;
+  }
+  void Give(Buffer* handle) {
+    const std::lock_guard lock(mutex_);
+    freed_.push_back(handle);
+  }
+  bool Holds(const void* pointer) {
+    const std::lock_guard lock(mutex_);
+    const auto behind = all_.upper_bound(pointer);
+    return behind != all_.begin() &&
+           std::less<>()(pointer, static_cast<const void*>(std::prev(behind)->second.get() + 1));
+  }
+
+ private:
+  static constexpr size_t kFreedKept = 1024;  // so that a handle just freed is not at once another buffer's
+
+  std::mutex mutex_;
+  std::map<const void*, std::unique_ptr<Buffer>> all_;
+  std::deque<Buffer*> freed_;
+};
+
 Runtime::Runtime(std::unique_ptr<Device> device)
     : device_(std::move(device)),
       encoding_(device_->config()),
@@ -38,28 +85,33 @@ StatusOr<std::unique_ptr<Runtime>> Runtime::Create(std::unique_ptr<Device> devic
 }
 
 Runtime::~Runtime() {
-  for (const auto& [handle, buffer] : buffers_) (void)device_->Free(buffer->address());
+  for (const auto& [handle, buffer] : buffers_) {
+    (void)device_->Free(buffer->address());
+    BufferHandles::Get().Give(buffer);
+  }
   if (uops_at_ != 0) (void)device_->Free(uops_at_);
   if (instructions_at_ != 0) (void)device_->Free(instructions_at_);
 }
 
 StatusOr<Buffer*> Runtime::AllocateBuffer(uint64_t bytes) {
   KILN_ASSIGN_OR_RETURN(const uint64_t address, device_->Allocate(bytes));
-  std::unique_ptr<Buffer> buffer(new Buffer(address, bytes));
-  Buffer* const handle = buffer.get();
-  buffers_.emplace(handle, std::move(buffer));
+  Buffer* const handle = BufferHandles::Get().Take(address, bytes);
+  buffers_.emplace(handle, handle);
   return handle;
 }
 
 Buffer* Runtime::FindBuffer(const void* handle) const {
   const auto at = buffers_.find(handle);
-  return at == buffers_.end() ? nullptr : at->second.get();
+  return at == buffers_.end() ? nullptr : at->second;
 }
+
+bool Runtime::IsHandle(const void* pointer) { return BufferHandles::Get().Holds(pointer); }
 
 Status Runtime::FreeBuffer(const void* handle) {
   const auto at = buffers_.find(handle);
   if (at == buffers_.end()) return absl::InvalidArgumentError("what is freed is no buffer, or has been freed before");
   const Status status = device_->Free(at->second->address());
+  BufferHandles::Get().Give(at->second);
   buffers_.erase(at);
   return status;
 }
@@ -119,6 +171,11 @@ Status Runtime::Move(Opcode opcode, const Buffer& buffer, const Rectangle& t) {
     in.x_pad_after = t.x_pad_after;
     in.y_pad_before = t.y_pad_before;
     in.y_pad_after = t.y_pad_after;
+  }
+  if (const auto fault = FindStaticFault(in, 0, device_->config());
+      fault.has_value() && fault->kind == FaultKind::kBadMemoryId) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}; {}4 (out)", fault->message, opcode == Opcode::kLoad ? "any but " : "only "));
   }
   return Append(in);
 }

@@ -20,16 +20,16 @@
 
 namespace kiln::vta {
 
-// Memory that host and device share. Only a Runtime makes and destroys them.
+// Memory that host and device share. Only a Runtime makes them; where one stood, nothing but another ever stands.
 class Buffer {
  public:
   uint64_t address() const { return address_; }  // physical
   uint64_t bytes() const { return bytes_; }
 
  private:
-  friend class Runtime;
-  Buffer(uint64_t address, uint64_t bytes) : address_(address), bytes_(bytes) {}
-  const uint64_t address_, bytes_;
+  friend class BufferHandles;
+  Buffer() = default;
+  uint64_t address_ = 0, bytes_ = 0;
 };
 
 // The kernels of one place in a program, one for each signature.
@@ -64,13 +64,16 @@ class Runtime {
   Status FreeBuffer(const void* buffer);
   // `handle` as a buffer, or null where it is none (any more).
   Buffer* FindBuffer(const void* handle) const;
+  // Whether a pointer is, or points into, a handle of any runtime's buffer, be it freed: no data of the host's.
+  static bool IsHandle(const void* pointer);
   // OutOfRange: bytes that the buffer has not.
   Status CheckRange(const Buffer& buffer, uint64_t offset, uint64_t bytes) const;
   // Between host and buffers. OutOfRange: likewise.
   Status CopyIn(std::span<const uint8_t> from, const Buffer& to, uint64_t offset);
   Status CopyOut(const Buffer& from, uint64_t offset, std::span<uint8_t> to);
 
-  // Append to the stream. Errors: fields that the design point has no room for.
+  // Append to the stream. Errors: fields that the design point has no room for, a memory that loads or stores do not
+  // reach.
   Status Load(const Buffer& from, const Rectangle& transfer);
   Status Store(const Rectangle& transfer, const Buffer& to);
   // `signature`: empty or 4 bytes, whose value plus one is below 100. `body` records the kernel with the calls below;
@@ -113,7 +116,7 @@ class Runtime {
   const std::unique_ptr<Device> device_;
   const Encoding encoding_;
   uint64_t instructions_at_ = 0, uops_at_ = 0;
-  std::map<const void*, std::unique_ptr<Buffer>> buffers_;
+  std::map<const void*, Buffer*> buffers_;
   InstructionStream stream_;
   KernelCache cache_;
   Kernel* recording_ = nullptr;

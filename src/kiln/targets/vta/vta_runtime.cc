@@ -38,8 +38,10 @@ struct Process {
   Status body = OkStatus();  // what went wrong in the body that is recorded
   std::string error, told_error;
 
+  // Inside a body, which may not look, what goes wrong is also kept for its end.
   void Note(const Status& status) {
     if (!status.ok()) error = MessageOf(status);
+    if (recording && body.ok()) body = status;
   }
   void Shutdown() {
     runtime.reset();
@@ -94,15 +96,12 @@ StatusOr<Memory> MemoryOf(uint32_t number) {
   return absl::InvalidArgumentError("there is no memory " + std::to_string(number));
 }
 
-// The body's calls return nothing; what went wrong is kept for the end of the body.
 template <typename Work>
 void InBody(const Work& work) {
   Process& process = TheProcess();
   Runtime* const runtime = TheRuntime();
   if (runtime == nullptr) return;
-  const Status status = work(*runtime);
-  process.Note(status);
-  if (process.body.ok()) process.body = status;
+  process.Note(work(*runtime));
 }
 
 int PushKernel(Kernel::Mode mode, void** handle, int (*body)(void*), void* signature, int bytes) {
@@ -186,6 +185,10 @@ void VTABufferFree(void* buffer) {
 void VTABufferCopy(const void* from, size_t from_offset, void* to, size_t to_offset, size_t size, int kind_mask) {
   With([&](Runtime& runtime) -> Status {
     // Both ends are checked before a byte is touched.
+    if ((kind_mask & ~(VTA_MEMCPY_H2D | VTA_MEMCPY_D2H)) != 0) {
+      return absl::InvalidArgumentError("kind_mask " + std::to_string(kind_mask) +
+                                        " of a copy; 1 (to a buffer), 2 (from a buffer) or 3 (both)");
+    }
     const Buffer* source = nullptr;
     const Buffer* target = nullptr;
     if ((kind_mask & VTA_MEMCPY_D2H) != 0) {
@@ -195,6 +198,14 @@ void VTABufferCopy(const void* from, size_t from_offset, void* to, size_t to_off
     if ((kind_mask & VTA_MEMCPY_H2D) != 0) {
       KILN_ASSIGN_OR_RETURN(target, BufferOf(runtime, to));
       KILN_RETURN_IF_ERROR(runtime.CheckRange(*target, to_offset, size));
+    }
+    if (source == nullptr && Runtime::IsHandle(from)) {
+      return absl::InvalidArgumentError(
+          "a copy from a buffer's handle as if it were the host's memory; a kind_mask with VTA_MEMCPY_D2H");
+    }
+    if (target == nullptr && Runtime::IsHandle(to)) {
+      return absl::InvalidArgumentError(
+          "a copy to a buffer's handle as if it were the host's memory; a kind_mask with VTA_MEMCPY_H2D");
     }
     if (size > 0 && ((source == nullptr && from == nullptr) || (target == nullptr && to == nullptr))) {
       return absl::InvalidArgumentError("a copy of bytes at no address of the host");
@@ -221,6 +232,10 @@ void VTABufferCopy(const void* from, size_t from_offset, void* to, size_t to_off
 void* VTABufferCPUPtr(VTACommandHandle /*cmd*/, void* buffer) {
   Runtime* const runtime = TheRuntime();
   const Buffer* const found = runtime == nullptr ? nullptr : runtime->FindBuffer(buffer);
+  if (found == nullptr && Runtime::IsHandle(buffer)) {
+    TheProcess().Note(absl::InvalidArgumentError("the pointer of a buffer that has been freed"));
+    return nullptr;
+  }
   if (found == nullptr) return buffer;
   if (uint8_t* const shared = runtime->device().HostPointer(found->address()); shared != nullptr) return shared;
   void* pointer = nullptr;
@@ -249,7 +264,12 @@ void VTARuntimeShutdown(void) {
 }
 
 void VTASetDebugMode(VTACommandHandle /*cmd*/, int debug_flag) {
+  constexpr int kFlags = VTA_DEBUG_DUMP_INSN | VTA_DEBUG_DUMP_UOP | VTA_DEBUG_SKIP_READ_BARRIER |
+                         VTA_DEBUG_SKIP_WRITE_BARRIER | VTA_DEBUG_FORCE_SERIAL;
   With([&](Runtime& runtime) -> Status {
+    if ((debug_flag & ~kFlags) != 0) {
+      return absl::InvalidArgumentError("debug mode " + std::to_string(debug_flag) + "; a sum of 2, 4, 8, 16 and 32");
+    }
     TheProcess().debug = static_cast<uint32_t>(debug_flag);
     runtime.SetDebugMode(static_cast<uint32_t>(debug_flag));
     return OkStatus();

@@ -36,11 +36,12 @@ const char* VTAGetLastError(void);
 /* Buffers: handles, not pointers to data. NULL where there is no room. */
 void* VTABufferAlloc(size_t size);
 void VTABufferFree(void* buffer);
-/* Offsets and size in bytes; a side that `kind_mask` does not call a buffer is a pointer of the host. */
+/* Offsets and size in bytes; a side that `kind_mask` does not call a buffer is a pointer of the host. A handle there,
+ * or a mask of other bits, is an error, and nothing is copied. */
 void VTABufferCopy(const void* from, size_t from_offset, void* to, size_t to_offset, size_t size, int kind_mask);
 /* Where the host finds a buffer's data; the argument itself if it is no buffer. Of a device that is elsewhere this is
  * a copy, and the barriers below carry data over: VTAReadBarrier what the host has written, VTAWriteBarrier what the
- * device has. NULL where the device is lost. */
+ * device has. NULL where the device is lost, or the buffer has been freed. */
 void* VTABufferCPUPtr(VTACommandHandle cmd, void* buffer);
 
 VTACommandHandle VTATLSCommandHandle(void);
@@ -57,7 +58,8 @@ void VTALoadBuffer2D(VTACommandHandle cmd, void* src_dram_addr, uint32_t src_ele
 void VTAStoreBuffer2D(VTACommandHandle cmd, uint32_t src_sram_index, uint32_t src_memory_type, void* dst_dram_addr,
                       uint32_t dst_elem_offset, uint32_t x_size, uint32_t y_size, uint32_t x_stride);
 
-/* A kernel's body calls VTAUopLoopBegin, VTAUopPush and VTAUopLoopEnd, and returns 0. `*uop_handle` is NULL at first
+/* A kernel's body calls VTAUopLoopBegin, VTAUopPush and VTAUopLoopEnd, and returns 0; where a call in it goes wrong,
+ * the kernel is none, and the push returns -1. `*uop_handle` is NULL at first
  * and belongs to the runtime then; after a shutdown what it holds counts as NULL. */
 int VTAPushGEMMOp(void** uop_handle, int (*finit)(void*), void* signature, int nbytes);
 int VTAPushALUOp(void** uop_handle, int (*finit)(void*), void* signature, int nbytes);
