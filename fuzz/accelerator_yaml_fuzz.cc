@@ -15,6 +15,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     return 0;
   }
   KILN_CHECK(*accelerator != nullptr);
-  (void)(*accelerator)->EstimateCost();
+  (void)(*accelerator)->EstimateCost(45);
   return 0;
 }

@@ -15,6 +15,7 @@ constexpr const char* kDesign = R"({
   "creator": "Yosys",
   "modules": {
     "lane$1f": {"attributes": {"blackbox": "1"}, "ports": {}, "cells": {}, "netnames": {}},
+    "LUT6": {"attributes": {"blackbox": "1"}, "ports": {}, "cells": {"timing": {"type": "$specify2", "connections": {"SRC": [2]}}}},
     "top": {
       "cells": {
         "g_lane[0].compute": {

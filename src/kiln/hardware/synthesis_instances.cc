@@ -46,6 +46,8 @@ StatusOr<std::vector<MappedInstance>> ParseInstances(const std::string& text) {
   if (!json.is_object() || !json.contains("modules") || !json["modules"].is_object()) return fault();
   std::vector<MappedInstance> instances;
   for (const auto& [module, contents] : json["modules"].items()) {
+    // Cells of an FPGA come with their timing, which stands in cells of their own.
+    if (contents.contains("attributes") && contents["attributes"].contains("blackbox")) continue;
     const Json cells = contents.value("cells", Json::object());
     for (const auto& [name, cell] : cells.items()) {
       MappedInstance instance;
