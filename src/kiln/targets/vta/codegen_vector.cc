@@ -165,7 +165,7 @@ class VectorGenerator {
     const int64_t pixels = constant.height * constant.width;
     const bool alike = std::ssize(constant.numbers) == pixels;
     int64_t element = alike ? 0 : tile.block * pixels;
-    Rectangle r{0, StepRegisterAt(static_cast<int32_t>(first_constant() + index)), 1, 1, 1};
+    MovedRectangle r{0, StepRegisterAt(static_cast<int32_t>(first_constant() + index)), 1, 1, 1};
     if (pixels > 1) {
       element += tile.y * constant.width + tile.x;
       r.rows = tile.rows;

@@ -8,7 +8,7 @@
 namespace kiln::vta {
 namespace {
 
-Instruction Move(Opcode opcode, Memory memory, const Rectangle& r, const Config& config) {
+Instruction Move(Opcode opcode, Memory memory, const MovedRectangle& r, const Config& config) {
   const auto element = static_cast<uint64_t>(ElementBytes(memory, config));
   KILN_CHECK(r.address % element == 0);
   Instruction in;
@@ -24,11 +24,11 @@ Instruction Move(Opcode opcode, Memory memory, const Rectangle& r, const Config&
 
 }  // namespace
 
-void Emitter::Load(Memory memory, const Rectangle& rectangle) {
+void Emitter::Load(Memory memory, const MovedRectangle& rectangle) {
   instructions_.push_back(Move(Opcode::kLoad, memory, rectangle, config_));
 }
 
-void Emitter::Store(const Rectangle& rectangle) {
+void Emitter::Store(const MovedRectangle& rectangle) {
   instructions_.push_back(Move(Opcode::kStore, Memory::kOutput, rectangle, config_));
 }
 

@@ -22,7 +22,7 @@ struct Loops {
 };
 
 // Rows between memory and a buffer on chip.
-struct Rectangle {
+struct MovedRectangle {
   uint64_t address = 0;  // bytes
   int64_t sram = 0, rows = 1, columns = 1, stride = 0;
 };
@@ -37,8 +37,8 @@ class Emitter {
  public:
   explicit Emitter(const Config& config) : config_(config), encoding_(config) {}
 
-  void Load(Memory memory, const Rectangle& rectangle);
-  void Store(const Rectangle& rectangle);
+  void Load(Memory memory, const MovedRectangle& rectangle);
+  void Store(const MovedRectangle& rectangle);
   void LoadZeros(int64_t accumulator, int64_t count);
   // Micro-ops that stand in the buffer already are not loaded twice. `part` of them is run.
   struct Part {
