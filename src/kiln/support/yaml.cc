@@ -312,6 +312,17 @@ void YamlMap::Bool(std::string_view key, bool* value) const {
 
 void YamlMap::String(std::string_view key, std::string* value) const { ReadText(key, value); }
 
+void YamlMap::Name(std::string_view key, std::string* value) const {
+  std::string text;
+  if (!ReadText(key, &text)) return;
+  const auto control = std::ranges::find_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+  if (control != text.end()) {
+    return Fail(key, fmt::format("character {} is a control character, {:#04x}", control - text.begin() + 1, *control),
+                "a name of one line");
+  }
+  *value = std::move(text);
+}
+
 namespace {
 
 // The items of a list; notes an error of `map` about `key` when they are not numbers from low to high.

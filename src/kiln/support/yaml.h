@@ -58,6 +58,8 @@ class YamlMap {
   void Double(std::string_view key, double* value, double low, double high) const;  // low <= value <= high, finite
   void Bool(std::string_view key, bool* value) const;
   void String(std::string_view key, std::string* value) const;  // not empty
+  // What files that are written will hold in comments, each of one line: text without control characters.
+  void Name(std::string_view key, std::string* value) const;
   // Lists; a value in place of a list is an error. At most kMaxListItems items.
   void Ints(std::string_view key, std::vector<int64_t>* values, int64_t low, int64_t high) const;
   void Doubles(std::string_view key, std::vector<double>* values, double low, double high) const;  // finite

@@ -30,6 +30,17 @@ TEST(SystolicConfig, AbsentKeysKeepTheirDefaults) {
   EXPECT_EQ(config->input_format.name, "int8");
 }
 
+// Emitted designs hold it in comments of one line.
+TEST(SystolicConfig, ANameIsOneLineOfText) {
+  for (const char* escape : {"\\n", "\\r", "\\t", "\\x00", "\\x7f"}) {
+    EXPECT_THAT(
+        ErrorOf(fmt::format("family: systolic\nname: \"x{}endmodule\"\narray_rows: 8\narray_columns: 4\n", escape)),
+        HasSubstr("net.yaml: line 2, key 'name': character 2 is a control character"))
+        << escape;
+  }
+  EXPECT_EQ(ErrorOf("family: systolic\nname: \"Öfen 8×4\"\narray_rows: 8\narray_columns: 4\n"), "no error");
+}
+
 TEST(SystolicConfig, PrintedTextReadsBack) {
   Config config;
   config.name = "it's 16";

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kiln/support/yaml.h"
 #include "tests/targets/vta/random_program.h"
 
 namespace kiln::vta {
@@ -65,6 +66,8 @@ TEST(VtaConfig, ImpossibleCombinationsHaveAReason) {
     EXPECT_THAT(message, HasSubstr("key 'unheard_of_keys'"));
     EXPECT_THAT(message, HasSubstr("accumulator_banks"));
   }
+  EXPECT_THAT(MessageOf(ParseConfig("family: vta\nname: \"x\\nendmodule\"\n", "c.yaml").status()),
+              HasSubstr("c.yaml: line 2, key 'name': character 2 is a control character, 0x0a"));
   EXPECT_THAT(of_yaml("memory_port_bytes: 4"), HasSubstr("key 'memory_port_bytes'"));
   EXPECT_THAT(of_yaml("memory_latency: 2"), HasSubstr("key 'memory_latency'"));
 }
@@ -78,6 +81,32 @@ TEST(VtaConfig, TheEndingSaysTheForm) {
   EXPECT_EQ(sizes(R"({"format": "any", "config": {"LOG_BATCH": 2}})", "vector.json"), "4x16_i8w8a32_15_15_18_17");
   EXPECT_EQ(sizes("family: vta\nname: x\nbatch: 8\n", "x.yaml"), "8x16_i8w8a32_15_15_18_17");
   EXPECT_THAT(sizes("family: vta\nname: x\n", "x.json"), HasSubstr("x.json: is no JSON object"));
+}
+
+// Else what the file says would be passed over, and the machine be the default one.
+TEST(VtaConfig, KeysOfYamlAreNoneOfJson) {
+  const auto message = [](std::string_view text) { return MessageOf(ParseConfigOfFile(text, "x.json").status()); };
+  EXPECT_THAT(message(R"({"batch": 4, "block_in": 32})"),
+              HasSubstr("x.json: key 'batch': is of design points in YAML; JSON has the original's keys; LOG_BATCH"));
+  EXPECT_THAT(message(R"({"format": "any", "config": {"LOG_BATCH": 1, "weight_buffer_bytes": 4096}})"),
+              HasSubstr("key 'weight_buffer_bytes'"));
+  // All that a design point in YAML has.
+  const auto keys = YamlFile::Parse(PrintConfig(*ParseOriginalConfig("{}", "")), "printed")->root().Keys();
+  ASSERT_GT(keys.size(), 10u);
+  for (const std::string& key : keys) {
+    EXPECT_THAT(message(R"({")" + key + R"(": 8})"),
+                HasSubstr("x.json: key '" + key + "': is of design points in YAML"));
+  }
+  EXPECT_EQ(message(R"({"TARGET": "sim", "USE_EXT": true})"), "");
+}
+
+TEST(VtaConfig, AKeyStandsOnceInAnObject) {
+  const auto message = [](std::string_view text) { return MessageOf(ParseConfigOfFile(text, "x.json").status()); };
+  EXPECT_THAT(message(R"({"LOG_BATCH": 1, "LOG_BLOCK": 4, "LOG_BATCH": 2})"),
+              HasSubstr("x.json: key 'LOG_BATCH': stands twice in one object"));
+  EXPECT_THAT(message(R"({"config": {"LOG_BATCH": 1, "LOG_BATCH": 1}})"), HasSubstr("stands twice"));
+  EXPECT_THAT(message(R"({"config": {}, "config": {"LOG_BATCH": 1}})"), HasSubstr("stands twice"));
+  EXPECT_EQ(message(R"({"LOG_BATCH": 1, "a": {"LOG_BATCH": 1}, "b": [{"c": 1}, {"c": 1}]})"), "");
 }
 
 TEST(VtaConfig, BlocksMayDiffer) {

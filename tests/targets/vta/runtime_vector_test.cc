@@ -38,7 +38,7 @@ TEST(VtaRuntimeVectors, OfTheSharedFolderReplay) {
 
 // What a vector expects is not passed over because it is of another kind.
 TEST(VtaRuntimeVectors, ErrorsNameTheKey) {
-  const Json right = ParseJson(
+  const Json right = *ParseJson(
       R"({"format": "vta-rtapi-1", "name": "x", "config": {}, "calls": [], "launches": [], "buffers": {}, "final": {}})");
   ASSERT_TRUE(ParseRuntimeVector(right, "x.json").ok());
   for (const char* key : {"buffers", "final"}) {

@@ -247,7 +247,7 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   std::string family = "systolic";
   root.String("family", &family);
   if (family != "systolic") root.Fail("family", fmt::format("'{}' is not systolic", family), "family: systolic");
-  root.String("name", &c.name);
+  root.Name("name", &c.name);
 
   root.Int("array_rows", &c.array_rows, 1, 256);
   root.Int("array_columns", &c.array_columns, 1, 256);

@@ -100,6 +100,40 @@ struct Key {
   int low, high;  // of the logarithm
   int least;      // what the original takes without the key
 };
+
+// Kiln's own keys, which a design point in YAML has, and what they are in the original's JSON; "": nothing.
+struct OwnKey {
+  std::string_view name, original;
+};
+constexpr OwnKey kOwnKeys[] = {{"family", ""},
+                               {"name", ""},
+                               {"input_bits", "LOG_INP_WIDTH"},
+                               {"weight_bits", "LOG_WGT_WIDTH"},
+                               {"accumulator_bits", "LOG_ACC_WIDTH"},
+                               {"batch", "LOG_BATCH"},
+                               {"block_in", "LOG_BLOCK"},
+                               {"block_out", "LOG_BLOCK"},
+                               {"uop_buffer_bytes", "LOG_UOP_BUFF_SIZE"},
+                               {"input_buffer_bytes", "LOG_INP_BUFF_SIZE"},
+                               {"weight_buffer_bytes", "LOG_WGT_BUFF_SIZE"},
+                               {"accumulator_buffer_bytes", "LOG_ACC_BUFF_SIZE"},
+                               {"memory_port_bytes", ""},
+                               {"memory_latency", ""},
+                               {"instruction_queue_depth", ""},
+                               {"accumulator_banks", ""},
+                               {"clock_mhz", ""}};
+
+// A key that would be passed over, and the machine be another than the one meant.
+Status CheckKey(std::string_view name, std::string_view source) {
+  const auto own = std::ranges::find(kOwnKeys, name, &OwnKey::name);
+  if (own != std::end(kOwnKeys)) {
+    constexpr std::string_view kYaml = "a design point in YAML, NAME.yaml";
+    return ErrorAt(
+        source, fmt::format("key '{}'", name), "is of design points in YAML; JSON has the original's keys",
+        own->original.empty() ? std::string(kYaml) : fmt::format("{}, the logarithm, or {}", own->original, kYaml));
+  }
+  return OkStatus();
+}
 constexpr Key kInputWidth{"LOG_INP_WIDTH", 0, 4, 3};
 constexpr Key kWeightWidth{"LOG_WGT_WIDTH", 0, 4, 3};
 constexpr Key kAccumulatorWidth{"LOG_ACC_WIDTH", 3, 5, 5};
@@ -150,7 +184,7 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   std::string family = "vta";
   root.String("family", &family);
   if (family != "vta") root.Fail("family", fmt::format("'{}' is not vta", family), "family: vta");
-  root.String("name", &c.name);
+  root.Name("name", &c.name);
 
   c.accumulator_banks = 0;
   bool powers = true;
@@ -193,10 +227,11 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
 }
 
 StatusOr<Config> ParseOriginalConfig(std::string_view text, std::string_view source) {
-  const Json json = ParseJson(text);
+  KILN_ASSIGN_OR_RETURN(const Json json, ParseJson(text, source));
   if (!json.is_object()) return ErrorAt(source, "", "is no JSON object", "a configuration like VTA's vta_config.json");
   Status status = OkStatus();
   for (const auto& [name, value] : json.items()) {
+    KILN_RETURN_IF_ERROR(CheckKey(name, source));
     const bool known =
         std::any_of(std::begin(kKeys), std::end(kKeys), [&](const Key* k) { return k->original == name; });
     if (!known && name.starts_with("LOG_")) {
@@ -228,7 +263,7 @@ StatusOr<Config> ParseOriginalConfig(std::string_view text, std::string_view sou
 
 StatusOr<Config> ParseConfigOfFile(std::string_view text, std::string_view source) {
   if (!source.ends_with(".json")) return ParseConfig(text, source);
-  const Json json = ParseJson(text);
+  KILN_ASSIGN_OR_RETURN(const Json json, ParseJson(text, source));
   if (json.is_object() && json.contains("config")) return ParseOriginalConfig(json["config"].dump(), source);
   return ParseOriginalConfig(text, source);
 }

@@ -1,5 +1,8 @@
 #include "kiln/targets/vta/json_reader.h"
 
+#include <optional>
+#include <set>
+
 #include "fmt/format.h"
 #include "kiln/support/file.h"
 #include "kiln/targets/vta/hex.h"
@@ -33,9 +36,24 @@ bool IsShallow(std::string_view text) {
 
 }  // namespace
 
-Json ParseJson(std::string_view text) {
+StatusOr<Json> ParseJson(std::string_view text, std::string_view source) {
   if (!IsShallow(text)) return Json(Json::value_t::discarded);
-  return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  std::vector<std::set<std::string>> open;  // keys so far of the objects that stand around the place
+  std::optional<std::string> twice;
+  const auto look = [&](int /*depth*/, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start) open.emplace_back();
+    if (event == Json::parse_event_t::object_end) open.pop_back();
+    if (event == Json::parse_event_t::key) {
+      const auto& key = parsed.get_ref<const std::string&>();
+      if (!open.back().insert(key).second && !twice.has_value()) twice = key;
+    }
+    return true;
+  };
+  Json json = Json::parse(text, look, /*allow_exceptions=*/false);
+  if (twice.has_value()) {
+    return ErrorAt(source, fmt::format("key '{}'", *twice), "stands twice in one object", "each key once");
+  }
+  return json;
 }
 
 std::string Shown(const Json& value) {
@@ -46,7 +64,7 @@ std::string Shown(const Json& value) {
 
 StatusOr<Json> ReadJson(const std::filesystem::path& file) {
   KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kMaxJson));
-  Json json = ParseJson(text);
+  KILN_ASSIGN_OR_RETURN(Json json, ParseJson(text, file.string()));
   if (!json.is_object()) return ErrorAt(file.string(), "", "is no JSON object", "a program or runtime vector");
   return json;
 }
