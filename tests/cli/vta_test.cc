@@ -132,7 +132,7 @@ TEST_F(VtaCommands, ExecPassesAndFails) {
   EXPECT_EQ(fail.code, kExitError);
   EXPECT_EQ(fail.err, "kiln: 1 of 1 vectors fail\n");
   const auto json = nlohmann::json::parse(fail.out);
-  EXPECT_EQ(json["vectors"][0]["difference"], "byte 0x1406 of the memory is 0x07; 0x00 (order 0)");
+  EXPECT_EQ(json["vectors"][0]["difference"], "byte 0x1406 of the memory is 0x07; should be 0x00 (order 0)");
 }
 
 TEST_F(VtaCommands, LaunchesEndAtTheLimitOfSteps) {
@@ -469,6 +469,20 @@ TEST_F(VtaNetworks, VerifyBehindEveryMemory) {
       EXPECT_EQ(stopped.code, kExitOk) << stopped.out;
       EXPECT_THAT(stopped.out, HasSubstr(fmt::format("pass, stopped with {}\n", fault)));
     }
+  }
+}
+
+TEST_F(VtaCommands, ServeNamesItsOwnOptions) {
+  unsetenv("KILN_VTA_TOKEN");
+  unsetenv("KILN_VTA_TOKEN_FILE");
+  const Outcome no_token = Call({"vta", "serve", "--port", "0"});
+  EXPECT_EQ(no_token.code, kExitError);
+  EXPECT_THAT(no_token.err, HasSubstr("kiln: --token-file: clients have to show a token"));
+  for (const char* device : {"foo", "remote:localhost:1"}) {
+    const Outcome refused = Call({"vta", "serve", "--device", device});
+    EXPECT_EQ(refused.code, kExitUsage);
+    EXPECT_THAT(refused.err, HasSubstr("functional"));
+    EXPECT_THAT(refused.err, Not(HasSubstr("HOST")));
   }
 }
 

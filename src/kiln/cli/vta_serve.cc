@@ -20,6 +20,7 @@ constexpr uint64_t kMostInstructions = 2 << 20;  // what the runtime has room fo
 
 void ServeCommand::Declare(CLI::App& app) {
   app.add_option("--device", device_, "What runs the programs: functional, cycle or rtl")
+      ->check(CLI::IsMember({"functional", "cycle", "rtl"}))
       ->type_name("NAME")
       ->capture_default_str();
   DeclareVtaConfig(app, &config_, ". Clients with other sizes are refused");
@@ -50,6 +51,10 @@ void ServeCommand::Declare(CLI::App& app) {
 Status ServeCommand::Run(Context& context) const {
   vta::ServerSettings settings;
   KILN_ASSIGN_OR_RETURN(settings.service.config, vta::FindConfig(config_));
+  if (token_file_.empty() && !vta::EnvironmentHasToken()) {
+    return ErrorAt("", "--token-file", "clients have to show a token, and there is none to show",
+                   "name a file with one, or set KILN_VTA_TOKEN, or KILN_VTA_TOKEN_FILE to a file");
+  }
   KILN_ASSIGN_OR_RETURN(settings.service.token,
                         token_file_.empty() ? vta::TokenOfEnvironment() : vta::TokenOfFile(token_file_));
   settings.service.device = device_;

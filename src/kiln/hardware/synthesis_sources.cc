@@ -102,6 +102,10 @@ std::string TopOf(const std::string& settings) {
 StatusOr<DesignSources> SourcesOfFolder(const fs::path& folder, const std::string& top) {
   const fs::path list = folder / "filelist.f";
   std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    return NotFoundAt(folder.string(), "", fs::exists(folder, error) ? "is no folder" : "there is no such folder",
+                      "give a folder that `kiln compile --emit` wrote, or --module");
+  }
   if (!fs::exists(list, error)) {
     return NotFoundAt(folder.string(), "", "there is no filelist.f in it",
                       "give a folder that `kiln compile --emit` wrote, or --module");

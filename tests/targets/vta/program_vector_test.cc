@@ -161,8 +161,25 @@ TEST_F(VtaOwnVector, ErrorsNameFileAndKey) {
   EXPECT_THAT(with("config", {{"LOG_BATCH", 99}}), HasSubstr("key 'LOG_BATCH': 99"));
   EXPECT_THAT(with("runs", 1), HasSubstr("key 'runs': is no list"));
   EXPECT_THAT(with("runs", {{{"insn_addr", 0}, {"insn_count", 1}}}), HasSubstr("key 'runs[0].insn_addr'"));
+  EXPECT_THAT(
+      with("runs", {{{"insn_addr", 4096 + size + 1}, {"insn_count", 1}}}),
+      HasSubstr(fmt::format("key 'runs[0].insn_addr': there is no stream at {}, outside of the image; an address "
+                            "from 4096 to {}",
+                            4096 + size + 1, 4095 + size)));
+  EXPECT_THAT(
+      with("runs", {{{"insn_addr", 4096 + size - 40}, {"insn_count", 3}}}),
+      HasSubstr(fmt::format("key 'runs[0].insn_count': 3 instructions from {} on go beyond the image; at most 2",
+                            4096 + size - 40)));
   EXPECT_THAT(with("runs", {{{"insn_addr", 4096}}}), HasSubstr("key 'runs[0].insn_count': is missing"));
   EXPECT_THAT(with("counters", {{"inp_load_nbytes", 1}}), HasSubstr("key 'counters.wgt_load_nbytes': is missing"));
+  json_ = right;
+  json_["expect"] = "error";
+  json_["error_kind"] = "sram_rang";
+  EXPECT_THAT(Error(),
+              HasSubstr("key 'error_kind': there is no fault 'sram_rang'; one of: sram_range, dram_range, "
+                        "bad_opcode, bad_memory_id, bad_field, bad_dependency, deadlock, no_finish, too_long"));
+  json_["error_kind"] = "too_long";
+  EXPECT_EQ(Error(), "");
   json_ = right;
   json_["runs"][0]["insns"] = {"00"};
   EXPECT_THAT(Error(), HasSubstr("key 'runs[0].insns': differs from the stream in the image"));

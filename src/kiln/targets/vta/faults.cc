@@ -29,6 +29,16 @@ std::string_view NameOf(FaultKind kind) {
   return "?";
 }
 
+StatusOr<FaultKind> FindFaultKind(std::string_view name) {
+  std::string names;
+  for (int number = 0; number <= static_cast<int>(FaultKind::kTooLong); ++number) {
+    const auto kind = static_cast<FaultKind>(number);
+    if (NameOf(kind) == name) return kind;
+    names += fmt::format("{}{}", names.empty() ? "one of: " : ", ", NameOf(kind));
+  }
+  return ErrorAt("", "", fmt::format("there is no fault '{}'", name), names);
+}
+
 std::optional<std::string> FindDifference(const std::optional<Fault>& is, const std::optional<Fault>& should) {
   const auto text = [](const std::optional<Fault>& fault) {
     if (!fault.has_value()) return std::string("no fault");

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "kiln/support/status.h"
 #include "kiln/targets/vta/config.h"
 #include "kiln/targets/vta/isa.h"
 
@@ -25,6 +26,8 @@ enum class FaultKind {
   kTooLong,        // more steps than the machine was told to take
 };
 std::string_view NameOf(FaultKind kind);  // "sram_range", "dram_range", "bad_opcode", ..., "too_long"
+// By that name. Error: there is none.
+StatusOr<FaultKind> FindFaultKind(std::string_view name);
 
 struct Fault {
   FaultKind kind;

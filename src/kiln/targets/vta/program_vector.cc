@@ -70,9 +70,17 @@ void ReadLaunches(const Json& json, JsonReader& reader, ProgramVector* vector) {
     const uint64_t bytes = launch.instructions * kInstructionBytes;
     vector->launches.push_back(launch);
     if (vector->fault.has_value()) continue;  // which may be just that
-    if (launch.address < vector->base || launch.address - vector->base + bytes > vector->before.size()) {
-      return reader.Fail(path + "insn_addr", fmt::format("{} instructions at {}", launch.instructions, launch.address),
-                         "a stream inside the image");
+    const uint64_t end = vector->base + vector->before.size();
+    if (launch.address < vector->base || launch.address > end) {
+      return reader.Fail(path + "insn_addr",
+                         fmt::format("there is no stream at {}, outside of the image", launch.address),
+                         fmt::format("an address from {} to {}", vector->base, end - 1));
+    }
+    if (bytes > end - launch.address) {
+      return reader.Fail(
+          path + "insn_count",
+          fmt::format("{} instructions from {} on go beyond the image", launch.instructions, launch.address),
+          fmt::format("at most {}", (end - launch.address) / kInstructionBytes));
     }
     // The instructions are there a second time, to read; they must be the same.
     if (const auto listed = run.find("insns"); listed != run.end()) {
@@ -117,7 +125,11 @@ StatusOr<ProgramVector> ParseProgramVector(const Json& json, const fs::path& fil
   KILN_RETURN_IF_ERROR(reader.status());
   KILN_ASSIGN_OR_RETURN(vector.config, ParseOriginalConfig(config->dump(), file.string()));
   KILN_ASSIGN_OR_RETURN(vector.before, ReadImage(json, file, "dram_in", "sha256_in", bytes));
-  if (json.value("expect", Json()) == "error") vector.fault = reader.Text(json, "error_kind", "");
+  if (json.value("expect", Json()) == "error") {
+    vector.fault = reader.Text(json, "error_kind", "");
+    const auto kind = FindFaultKind(*vector.fault);
+    if (!kind.ok()) reader.Fail("error_kind", MessageOf(kind.status()), "");
+  }
   ReadLaunches(json, reader, &vector);
   KILN_RETURN_IF_ERROR(reader.status());
   if (vector.fault.has_value()) return vector;
@@ -231,12 +243,12 @@ std::optional<std::string> FindDifference(const ProgramVector& vector, const Lau
     const uint64_t address = vector.base + static_cast<uint64_t>(wrong - bytes.begin());
     std::string name = vector.name_of_byte ? vector.name_of_byte(address) : "";
     if (name.empty()) name = fmt::format("byte {:#x} of the memory", address);
-    return fmt::format("{} is {:#04x}; {:#04x}", name, *wrong, *right);
+    return fmt::format("{} is {:#04x}; should be {:#04x}", name, *wrong, *right);
   }
   for (const ProfileCounter& counter : kProfileCounters) {
     if (!vector.profile.has_value()) break;
     const uint64_t is = profile.*counter.member, should = (*vector.profile).*counter.member;
-    if (is != should) return fmt::format("{} is {}; {}", counter.name, is, should);
+    if (is != should) return fmt::format("{} is {}; should be {}", counter.name, is, should);
   }
   return std::nullopt;
 }

@@ -168,6 +168,10 @@ StatusOr<std::string> TokenOfFile(const std::string& file) {
                                 : ErrorAt(file, "", MessageOf(CheckToken(token)), "one line, the token");
 }
 
+bool EnvironmentHasToken() {
+  return std::getenv("KILN_VTA_TOKEN") != nullptr || std::getenv("KILN_VTA_TOKEN_FILE") != nullptr;
+}
+
 StatusOr<std::string> TokenOfEnvironment() {
   if (const char* token = std::getenv("KILN_VTA_TOKEN"); token != nullptr) {
     KILN_RETURN_IF_ERROR(WithContext("KILN_VTA_TOKEN", CheckToken(token)));

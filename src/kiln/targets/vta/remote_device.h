@@ -25,6 +25,8 @@ StatusOr<std::unique_ptr<Device>> MakeRemoteDevice(const Endpoint& server, std::
 // The token of this process: KILN_VTA_TOKEN, or the line in the file that KILN_VTA_TOKEN_FILE names. Errors: neither;
 // no token.
 StatusOr<std::string> TokenOfEnvironment();
+// Whether it names one, be it wrong.
+bool EnvironmentHasToken();
 // The line in a file. Errors: that others than its owner may read or change, with the chmod that helps; no token.
 StatusOr<std::string> TokenOfFile(const std::string& file);
 
