@@ -11,8 +11,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace kiln::vta;  // NOLINT: a program of one file
   constexpr uint64_t kMostSteps = 100000;
-  const Json json = ParseJson({reinterpret_cast<const char*>(data), size});
-  if (!json.is_object()) return 0;
+  const auto parsed = ParseJson({reinterpret_cast<const char*>(data), size}, "fuzz.json");
+  if (!parsed.ok() || !parsed->is_object()) return 0;
+  const Json& json = *parsed;
   const std::filesystem::path file = "/nowhere/fuzz.json";  // images beside it are not there
   const auto program = ParseProgramVector(json, file);
   if (program.ok()) {

@@ -51,7 +51,9 @@ StatusOr<Json> ParseJson(std::string_view text, std::string_view source) {
   };
   Json json = Json::parse(text, look, /*allow_exceptions=*/false);
   if (twice.has_value()) {
-    return ErrorAt(source, fmt::format("key '{}'", *twice), "stands twice in one object", "each key once");
+    const std::string quoted = Shown(*twice);
+    return ErrorAt(source, fmt::format("key '{}'", quoted.substr(1, quoted.size() - 2)), "stands twice in one object",
+                   "each key once");
   }
   return json;
 }
