@@ -61,15 +61,10 @@ class LintCommand {
     const std::filesystem::path inputs[] = {file_};
     KILN_RETURN_IF_ERROR(CheckOutputs({json_}, inputs));
     KILN_ASSIGN_OR_RETURN(const Linted linted, Lint());
-    if (json_ == "-") {
-      context.out << Dump(JsonOf(linted));
-    } else {
-      context.out << TextOf(linted);
-      if (!json_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(json_, Dump(JsonOf(linted))));
-    }
-    const size_t count = linted.result.findings.size();
+    KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, TextOf(linted), Dump(JsonOf(linted))));
+    const int64_t count = std::ssize(linted.result.findings);
     if (count == 0) return OkStatus();
-    return absl::DataLossError(fmt::format("{}: {} finding{}", file_, count, count == 1 ? "" : "s"));
+    return absl::DataLossError(fmt::format("{}: {}", file_, Counted(count, "finding")));
   }
 
  private:

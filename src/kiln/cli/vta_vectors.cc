@@ -140,13 +140,10 @@ Status VectorsCommand::Report(Context& context, const std::vector<Row>& rows, co
     vectors.back()["counters"] = JsonOf(one.time->counters);
   }
   const nlohmann::ordered_json json = {{"failed", failed}, {"vectors", std::move(vectors)}};
-  const std::string text = json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-  if (json_ == "-") {
-    context.out << text;
-  } else {
-    context.out << table.ToString() << fmt::format("\n{} of {} pass{}\n", std::ssize(rows) - failed, rows.size(), how);
-    if (!json_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(json_, text));
-  }
+  const std::string text =
+      table.ToString() + fmt::format("\n{} of {} pass{}\n", std::ssize(rows) - failed, rows.size(), how);
+  KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, text,
+                                    json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"));
   if (failed == 0) return OkStatus();
   return absl::DataLossError(fmt::format("{} of {} vectors fail", failed, rows.size()));
 }

@@ -126,12 +126,7 @@ Features Writes(const Parameters& p, const Fitted&) {
 }
 
 Features Fetch(const Parameters& p, const Fitted&) {
-  constexpr int64_t kFetchStanding = 8;  // kiln_vta_pkg's
-  return {{"fetch", 1},
-          {"index bits", Real(Indices(p).all())},
-          {"banks", Real(p.Number("ACCUMULATOR_BANKS", 4))},
-          {"bits that count what stands in queues",
-           Real(Log2(3 * p.Number("INSTRUCTION_QUEUE_DEPTH", 512) + kFetchStanding))}};
+  return {{"fetch", 1}, {"index bits", Real(Indices(p).all())}, {"banks", Real(p.Number("ACCUMULATOR_BANKS", 4))}};
 }
 
 Features LoadStage(const Parameters& p, const Fitted&) {

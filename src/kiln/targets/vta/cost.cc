@@ -109,9 +109,7 @@ UnitParts MemoryPort(const Config& c) {
   return {"memory port", {{"kiln_vta_reads", reads}, {"kiln_axi_write_port", writes}}, {}};
 }
 UnitParts Fetch(const Config& c) {
-  ModuleParameters p = Indices(c);
-  p.Set("INSTRUCTION_QUEUE_DEPTH", c.instruction_queue_depth);
-  UnitParts fetch = {"fetch and queues", {{"kiln_vta_fetch", p}}, {}};
+  UnitParts fetch = {"fetch and queues", {{"kiln_vta_fetch", Indices(c)}}, {}};
   for (const Stage stage : kAllStages) fetch.memories.push_back(Queue(c, stage));
   return fetch;
 }

@@ -11,9 +11,7 @@ namespace {
 constexpr Cycle kGemmPipeline = 5, kAluPipeline = 4;
 constexpr Cycle kExamination = 2;  // cycles of an examination beside one a micro-op
 
-bool HasSteps(const Instruction& in) {
-  return (in.opcode == Opcode::kGemm || in.opcode == Opcode::kAlu) && StepsOf(in) > 0;
-}
+bool HasSteps(const Instruction& in) { return Computes(in) && StepsOf(in) > 0; }
 
 // Least and greatest index of a field over all steps of an instruction.
 struct Range {

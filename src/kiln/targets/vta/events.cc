@@ -54,7 +54,7 @@ void CountEvents(std::span<const Instruction> program, const Config& config, Eve
   for (const Instruction& in : program) {
     ++events->instructions[static_cast<size_t>(StageOf(in))];
     if (in.opcode == Opcode::kLoad || in.opcode == Opcode::kStore) CountTransfer(in, config, events);
-    if (in.opcode == Opcode::kGemm || in.opcode == Opcode::kAlu) CountSteps(in, events);
+    if (Computes(in)) CountSteps(in, events);
   }
   events->instruction_bytes += std::ssize(program) * kInstructionBytes;
 }

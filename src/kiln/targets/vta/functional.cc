@@ -186,14 +186,13 @@ std::optional<Fault> FunctionalMachine::Store(size_t index, DeviceMemory& memory
 }
 
 std::span<const Uop> FunctionalMachine::UopsOf(const Instruction& in) const {
-  const bool computes = in.opcode == Opcode::kGemm || in.opcode == Opcode::kAlu;
-  if (!computes || StepsOf(in) == 0) return {};
+  if (!Computes(in) || StepsOf(in) == 0) return {};
   return std::span<const Uop>(buffers_.uops()).subspan(in.uop_begin, in.uop_end - in.uop_begin);
 }
 
 std::optional<Fault> FunctionalMachine::FindComputeFault(size_t index) const {
   const Instruction& in = program_[index];
-  if ((in.opcode != Opcode::kGemm && in.opcode != Opcode::kAlu) || StepsOf(in) == 0) return std::nullopt;
+  if (!Computes(in) || StepsOf(in) == 0) return std::nullopt;
   if (auto fault = FindUopFault(in, index, config_)) return fault;
   return FindRangeFault(in, index, MaximumOf(UopsOf(in)), config_);
 }

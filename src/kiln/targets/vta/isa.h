@@ -72,6 +72,11 @@ inline bool IsNop(const Instruction& in) {
 Instruction NopOf(Stage stage);
 // The stage whose queue it goes to. Reserved opcodes go where FINISH goes.
 Stage StageOf(const Instruction& instruction);
+// Whether it is a load or store that is more than its tokens; whether it is of the GEMM unit or the ALU.
+inline bool Moves(const Instruction& in) {
+  return (in.opcode == Opcode::kLoad || in.opcode == Opcode::kStore) && !IsNop(in);
+}
+inline bool Computes(const Instruction& in) { return in.opcode == Opcode::kGemm || in.opcode == Opcode::kAlu; }
 
 // Elements on chip that a load or store reaches, padding included.
 inline uint64_t RectangleOf(const Instruction& in) {

@@ -131,9 +131,7 @@ uint64_t RowBytes(const Instruction& in, const Config& config) {
 }
 
 uint64_t CostOf(const Instruction& in) {
-  const bool moves = (in.opcode == Opcode::kLoad || in.opcode == Opcode::kStore) && !IsNop(in);
-  const bool computes = in.opcode == Opcode::kGemm || in.opcode == Opcode::kAlu;
-  return std::max<uint64_t>(1, moves ? RectangleOf(in) : computes ? StepsOf(in) : 0);
+  return std::max<uint64_t>(1, Moves(in) ? RectangleOf(in) : Computes(in) ? StepsOf(in) : 0);
 }
 
 Instruction NopOf(Stage stage) {

@@ -111,22 +111,24 @@ std::vector<uint8_t> JsonReader::Hex(const Json& object, const std::string& key,
   return {};
 }
 
-const Json::array_t& JsonReader::List(const Json& object, const std::string& key, const std::string& path) {
-  static const Json::array_t kNothing;
+// Nothing of the kind where the key is missing or its value is of another.
+template <typename T>
+const T& JsonReader::Held(const Json& object, const std::string& key, const std::string& path, const char* fault,
+                          const char* remedy) {
+  static const T kNothing;
   const Json* value = Find(object, key, path);
   if (value == nullptr) return kNothing;
-  if (value->is_array()) return value->get_ref<const Json::array_t&>();
-  Fail(path.empty() ? key : path, "is no list", "a list");
+  if (const auto* held = value->get_ptr<const T*>(); held != nullptr) return *held;
+  Fail(path.empty() ? key : path, fault, remedy);
   return kNothing;
 }
 
+const Json::array_t& JsonReader::List(const Json& object, const std::string& key, const std::string& path) {
+  return Held<Json::array_t>(object, key, path, "is no list", "a list");
+}
+
 const Json::object_t& JsonReader::Map(const Json& object, const std::string& key, const std::string& path) {
-  static const Json::object_t kNothing;
-  const Json* value = Find(object, key, path);
-  if (value == nullptr) return kNothing;
-  if (value->is_object()) return value->get_ref<const Json::object_t&>();
-  Fail(path.empty() ? key : path, "is no object", "names with their values");
-  return kNothing;
+  return Held<Json::object_t>(object, key, path, "is no object", "names with their values");
 }
 
 }  // namespace kiln::vta

@@ -44,6 +44,10 @@ class JsonReader {
   const Json::object_t& Map(const Json& object, const std::string& key, const std::string& path);
 
  private:
+  template <typename T>
+  const T& Held(const Json& object, const std::string& key, const std::string& path, const char* fault,
+                const char* remedy);
+
   const std::string file_;
   Status status_ = OkStatus();
 };

@@ -119,12 +119,11 @@ class Linter final : public Observer {
     const auto visit = [&](size_t index, const Progress& before) -> std::optional<Fault> {
       const Instruction& in = program[index];
       // Micro-ops that are not known stand for any: no index is below the one that zeros lead to.
-      const bool computes = in.opcode == Opcode::kGemm || in.opcode == Opcode::kAlu;
-      if (computes) {
+      if (Computes(in)) {
         if (auto fault = FindUopFault(in, index, config_)) return fault;
         if (auto fault = FindRangeFault(in, index, {}, config_)) return fault;
       }
-      const std::vector<Uop> uops(computes && StepsOf(in) > 0 ? in.uop_end - in.uop_begin : 0);
+      const std::vector<Uop> uops(Computes(in) && StepsOf(in) > 0 ? in.uop_end - in.uop_begin : 0);
       if (auto fault = FindTooLong(in, index, steps_left, most_steps)) return fault;
       steps_left -= CostOf(in);
       OnInstruction(index, in, before, uops);
@@ -144,7 +143,7 @@ class Linter final : public Observer {
     found_.clear();
     if (in.opcode == Opcode::kLoad && !IsNop(in)) Load(in);
     if (in.opcode == Opcode::kStore && !IsNop(in)) Store(in);
-    if (in.opcode == Opcode::kGemm || in.opcode == Opcode::kAlu) Compute(in, uops);
+    if (Computes(in)) Compute(in, uops);
   }
 
  private:
@@ -178,7 +177,7 @@ class Linter final : public Observer {
 
   // A row where no memory can be, whatever the machine has.
   std::optional<Fault> FindAddressFault(const Instruction& in, size_t index) const {
-    if ((in.opcode != Opcode::kLoad && in.opcode != Opcode::kStore) || IsNop(in)) return std::nullopt;
+    if (!Moves(in)) return std::nullopt;
     for (uint32_t y = 0; y < in.y_size; ++y) {
       const uint64_t begin = RowAddress(in, y, config_), bytes = RowBytes(in, config_);
       if (begin >= DeviceMemory::kPageBytes && begin + bytes <= kAddresses) continue;
@@ -190,19 +189,15 @@ class Linter final : public Observer {
   }
 
   void SayWhatIsNotChecked(std::span<const Instruction> program) {
-    const auto moves = [](const Instruction& in) {
-      return (in.opcode == Opcode::kLoad || in.opcode == Opcode::kStore) && !IsNop(in);
-    };
-    const auto computes = [](const Instruction& in) { return in.opcode == Opcode::kGemm || in.opcode == Opcode::kAlu; };
-    const auto stores = [&](const Instruction& in) { return moves(in) && in.opcode == Opcode::kStore; };
+    const auto stores = [](const Instruction& in) { return Moves(in) && in.opcode == Opcode::kStore; };
     std::vector<std::string> parts;
     if (unknown_ > 0) {
       parts.push_back(fmt::format(
           "ranges, races, reads of nothing and hazards of the GEMM and ALU instructions whose micro-ops come "
           "from memory ({} of {})",
-          unknown_, std::ranges::count_if(program, computes)));
+          unknown_, std::ranges::count_if(program, Computes)));
     }
-    if (std::ranges::any_of(program, moves)) parts.emplace_back("whether there is memory where loads and stores reach");
+    if (std::ranges::any_of(program, Moves)) parts.emplace_back("whether there is memory where loads and stores reach");
     if (std::ranges::any_of(program, stores)) parts.emplace_back("whether stores reach the instructions");
     result_.not_checked = fmt::format("{}", fmt::join(parts, "; "));
     result_.micro_ops_unknown = unknown_ > 0;
