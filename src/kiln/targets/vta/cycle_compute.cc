@@ -11,8 +11,6 @@ namespace {
 constexpr Cycle kGemmPipeline = 5, kAluPipeline = 4;
 constexpr Cycle kExamination = 2;  // cycles of an examination beside one a micro-op
 
-bool HasSteps(const Instruction& in) { return Computes(in) && StepsOf(in) > 0; }
-
 // Least and greatest index of a field over all steps of an instruction.
 struct Range {
   uint64_t least = UINT32_MAX, greatest = 0;

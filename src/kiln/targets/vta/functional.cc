@@ -186,13 +186,13 @@ std::optional<Fault> FunctionalMachine::Store(size_t index, DeviceMemory& memory
 }
 
 std::span<const Uop> FunctionalMachine::UopsOf(const Instruction& in) const {
-  if (!Computes(in) || StepsOf(in) == 0) return {};
+  if (!HasSteps(in)) return {};
   return std::span<const Uop>(buffers_.uops()).subspan(in.uop_begin, in.uop_end - in.uop_begin);
 }
 
 std::optional<Fault> FunctionalMachine::FindComputeFault(size_t index) const {
   const Instruction& in = program_[index];
-  if (!Computes(in) || StepsOf(in) == 0) return std::nullopt;
+  if (!HasSteps(in)) return std::nullopt;
   if (auto fault = FindUopFault(in, index, config_)) return fault;
   return FindRangeFault(in, index, MaximumOf(UopsOf(in)), config_);
 }

@@ -93,6 +93,9 @@ inline uint64_t StepsOf(const Instruction& in) {
   return in.uop_end <= in.uop_begin ? 0 : uint64_t{in.outer} * in.inner * (in.uop_end - in.uop_begin);
 }
 
+// Whether it is a GEMM or ALU instruction with any.
+inline bool HasSteps(const Instruction& in) { return Computes(in) && StepsOf(in) > 0; }
+
 // What an instruction counts against a limit of steps: micro-op executions, elements moved, and one for any other.
 uint64_t CostOf(const Instruction& instruction);
 

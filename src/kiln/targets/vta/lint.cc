@@ -123,7 +123,7 @@ class Linter final : public Observer {
         if (auto fault = FindUopFault(in, index, config_)) return fault;
         if (auto fault = FindRangeFault(in, index, {}, config_)) return fault;
       }
-      const std::vector<Uop> uops(Computes(in) && StepsOf(in) > 0 ? in.uop_end - in.uop_begin : 0);
+      const std::vector<Uop> uops(HasSteps(in) ? in.uop_end - in.uop_begin : 0);
       if (auto fault = FindTooLong(in, index, steps_left, most_steps)) return fault;
       steps_left -= CostOf(in);
       OnInstruction(index, in, before, uops);
