@@ -35,15 +35,37 @@ TEST(Preprocess, KeepsWhatIsNotNamed) {
   EXPECT_THAT(MessageOf(ParsePreprocess("scale=2,none", "f", "p", base).status()), HasSubstr("'none' is not of the"));
 }
 
+// Every number may be an expression; each is rounded to fp32 once.
+TEST(Preprocess, ComputesExpressions) {
+  const auto p = ParsePreprocess("scale=2/255-0.5,mean=127.5/128: 1 - 2*0.25 :-3+4/2*3,std=1/128:1e-2*3:2", "f", "p");
+  ASSERT_TRUE(p.ok()) << p.status();
+  EXPECT_EQ(p->multiply, static_cast<float>(2.0 / 255 - 0.5));
+  EXPECT_EQ(p->divide, 1.0f);
+  EXPECT_THAT(p->mean, testing::ElementsAre(0.99609375f, 0.5f, 3.0f));
+  EXPECT_THAT(p->std, testing::ElementsAre(0.0078125f, static_cast<float>(0.01 * 3), 2.0f));
+  const auto again = ParsePreprocess(p->ToString(), "f", "p");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(*again, *p);
+  // One fraction still divides.
+  EXPECT_EQ(ParsePreprocess("scale=1/255", "f", "p")->divide, 255.0f);
+  EXPECT_EQ(ParsePreprocess("scale=1/255,channels=bgr", "f", "p")->ToString(), "scale=1/255,channels=bgr");
+  EXPECT_EQ(ParsePreprocess("channels=rgb", "f", "p")->ToString(), "none");
+}
+
 TEST(Preprocess, NamesWhatIsWrong) {
   const auto error = [](std::string_view text) {
     return MessageOf(ParsePreprocess(text, "", "--preprocess").status());
   };
-  EXPECT_THAT(error("scale=1/0"), HasSubstr("--preprocess: scale '1/0' is no number or fraction"));
+  EXPECT_THAT(error("scale=1/0"), HasSubstr("--preprocess: scale '1/0' is not a number, a fraction or an expression"));
   EXPECT_THAT(error("std=1:0"), HasSubstr("std '0' would divide by zero"));
-  EXPECT_THAT(error("std=inf"), HasSubstr("std 'inf' is no number"));
-  EXPECT_THAT(error("mean=1::2"), HasSubstr("mean '' is no number"));
-  EXPECT_THAT(error("gain=2"), HasSubstr("unknown key 'gain'; one of: scale, mean, std, layout"));
+  EXPECT_THAT(error("std=inf"), HasSubstr("std 'inf' is not a number"));
+  EXPECT_THAT(error("mean=1::2"), HasSubstr("mean '' is not a number"));
+  for (const char* text : {"mean=1/", "mean=1/0", "mean=(1)", "mean=1 2", "mean=1e30*1e30", "mean=+", "mean=1**2"}) {
+    EXPECT_THAT(error(text), HasSubstr("is not a number or an expression of numbers")) << text;
+  }
+  EXPECT_THAT(error("std=1-1"), HasSubstr("std '1-1' would divide by zero"));
+  EXPECT_THAT(error("channels=brg"), HasSubstr("channels 'brg' is none of rgb, bgr"));
+  EXPECT_THAT(error("gain=2"), HasSubstr("unknown key 'gain'; one of: scale, mean, std, layout, channels"));
   EXPECT_THAT(error("mean=1,mean=2"), HasSubstr("key 'mean' stands twice"));
   EXPECT_THAT(error("layout=nchw"), HasSubstr("layout 'nchw' is none of chw, hwc"));
   EXPECT_THAT(error("255"), HasSubstr("'255' is not of the form key=value"));
@@ -109,6 +131,22 @@ TEST_F(ConvertTest, TurnsChannelsFirst) {
   const auto converter = ConverterOf(set, "layout=hwc", {1, 3, 2, 2});
   ASSERT_TRUE(converter.ok()) << converter.status();
   EXPECT_EQ(converter->MakeBatch(0, 1).ToFloats(), (std::vector<float>{1, 4, 7, 10, 2, 5, 8, 11, 3, 6, 9, 12}));
+}
+
+// Stored red, green, blue; mean in the network's order, which begins with blue.
+TEST_F(ConvertTest, TurnsChannelsRound) {
+  const std::vector<float> floats = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  const std::vector<float> expected = {-97, -94, -91, -88, 2, 5, 8, 11, 1, 4, 7, 10};
+  const DataSet set = SetOf<float>("<f4", "1, 2, 2, 3", floats);
+  const auto converter = ConverterOf(set, "layout=hwc,channels=bgr,mean=100:0:0", {1, 3, 2, 2});
+  ASSERT_TRUE(converter.ok()) << converter.status();
+  EXPECT_EQ(converter->MakeBatch(0, 1).ToFloats(), expected);
+  const DataSet bytes = SetOf<uint8_t>("|u1", "1, 2, 2, 3", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  EXPECT_EQ(ConverterOf(bytes, "layout=hwc,channels=bgr,mean=100:0:0", {1, 3, 2, 2})->MakeBatch(0, 1).ToFloats(),
+            expected);
+  const DataSet grey = SetOf<float>("<f4", "1, 1, 2, 2", {1, 2, 3, 4});
+  EXPECT_THAT(MessageOf(ConverterOf(grey, "channels=bgr", {1, 1, 2, 2}).status()),
+              HasSubstr("channels=bgr, but images of 1 channels"));
 }
 
 TEST_F(ConvertTest, SameBitsForAnyThreadCount) {

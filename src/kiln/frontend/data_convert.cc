@@ -119,6 +119,10 @@ StatusOr<ImageConverter> ImageConverter::Create(const DataSet* set, Preprocess p
   };
   KILN_ASSIGN_OR_RETURN(converter.mean_, per_channel(preprocess.mean, 0.0f));
   KILN_ASSIGN_OR_RETURN(converter.std_, per_channel(preprocess.std, 1.0f));
+  if (preprocess.reverse_channels && converter.channels_ != 3) {
+    return ErrorAt(set->source(), "", fmt::format("channels=bgr, but images of {} channels", converter.channels_),
+                   "only images of 3 channels have an order of colours; leave channels out of --preprocess");
+  }
   converter.preprocess_ = std::move(preprocess);
   if (set->element() == ElementType::kUint8) {
     converter.table_of_bytes_.resize(static_cast<size_t>(converter.channels_) * 256);
@@ -139,9 +143,10 @@ void ImageConverter::Convert(int64_t i, std::span<float> out) const {
   const int64_t pixel_stride = channels_last_ ? channels_ : 1;
   for (int64_t c = 0; c < channels_; ++c) {
     float* to = out.data() + c * pixels_;
+    const int64_t stored = preprocess_.reverse_channels ? channels_ - 1 - c : c;
     if (!table_of_bytes_.empty()) {
       const float* table = table_of_bytes_.data() + c * 256;
-      const std::byte* from = image.data() + c * channel_stride;
+      const std::byte* from = image.data() + stored * channel_stride;
       for (int64_t p = 0; p < pixels_; ++p) to[p] = table[std::to_integer<uint8_t>(from[p * pixel_stride])];
       continue;
     }
@@ -149,7 +154,7 @@ void ImageConverter::Convert(int64_t i, std::span<float> out) const {
     const float mean = mean_[static_cast<size_t>(c)], deviation = std_[static_cast<size_t>(c)];
     WithReader(set_->element(), image.data(), [&](auto&& at) {
       for (int64_t p = 0; p < pixels_; ++p) {
-        to[p] = (at(c * channel_stride + p * pixel_stride) * multiply / divide - mean) / deviation;
+        to[p] = (at(stored * channel_stride + p * pixel_stride) * multiply / divide - mean) / deviation;
       }
     });
   }

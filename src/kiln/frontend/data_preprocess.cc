@@ -27,6 +27,43 @@ std::optional<float> ParseNumber(std::string_view text) {
   return value;
 }
 
+// Reads a number at the front of `text` and takes it away.
+std::optional<double> TakeNumber(std::string_view* text) {
+  *text = Trim(*text);
+  double value = 0;
+  const auto [stop, fault] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (fault != std::errc() || !std::isfinite(value)) return std::nullopt;
+  text->remove_prefix(static_cast<size_t>(stop - text->data()));
+  *text = Trim(*text);
+  return value;
+}
+
+// A sum of products of numbers, as in "127.5/128" or "1 - 2*0.25": no value where the text is anything else, or its
+// value does not fit fp32.
+std::optional<float> ParseExpression(std::string_view text) {
+  if (const auto number = ParseNumber(text)) return number;  // rounded once, from decimal to fp32
+  double sum = 0, sign = 1;
+  while (true) {
+    std::optional<double> product = TakeNumber(&text);
+    while (product.has_value() && !text.empty() && (text.front() == '*' || text.front() == '/')) {
+      const bool divides = text.front() == '/';
+      text.remove_prefix(1);
+      const std::optional<double> factor = TakeNumber(&text);
+      if (!factor.has_value() || (divides && *factor == 0)) return std::nullopt;
+      product = divides ? *product / *factor : *product * *factor;
+    }
+    if (!product.has_value()) return std::nullopt;
+    sum += sign * *product;
+    if (text.empty()) break;
+    if (text.front() != '+' && text.front() != '-') return std::nullopt;
+    sign = text.front() == '+' ? 1 : -1;
+    text.remove_prefix(1);
+  }
+  const auto value = static_cast<float>(sum);
+  if (!std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
 std::vector<std::string> Split(std::string_view text, char at) {
   std::vector<std::string> parts;
   while (true) {
@@ -47,18 +84,21 @@ Status SetKey(std::string_view key, const std::vector<std::string>& values, std:
   if (key != "mean" && key != "std" && values.size() != 1) return bad(first, "takes one value");
   if (key == "scale") {
     const size_t slash = first.find('/');
-    const auto multiply = ParseNumber(first.substr(0, slash));
-    const auto divide =
-        slash == std::string_view::npos ? std::optional<float>(1.0f) : ParseNumber(first.substr(slash + 1));
-    if (!multiply || !divide || *divide == 0) return bad(first, "is no number or fraction");
+    std::optional<float> multiply = ParseNumber(first.substr(0, slash)), divide = 1.0f;
+    if (slash != std::string_view::npos) divide = ParseNumber(first.substr(slash + 1));
+    if (!multiply || !divide) {  // not a number or one fraction
+      multiply = ParseExpression(first);
+      divide = 1.0f;
+    }
+    if (!multiply || *divide == 0) return bad(first, "is not a number, a fraction or an expression of numbers");
     out->multiply = *multiply;
     out->divide = *divide;
   } else if (key == "mean" || key == "std") {
     std::vector<float>& numbers = key == "mean" ? out->mean : out->std;
     numbers.clear();
     for (const std::string& value : values) {
-      const auto number = ParseNumber(value);
-      if (!number) return bad(value, "is no number");
+      const auto number = ParseExpression(value);
+      if (!number) return bad(value, "is not a number or an expression of numbers");
       if (key == "std" && *number == 0) return bad(value, "would divide by zero");
       numbers.push_back(*number);
     }
@@ -66,8 +106,11 @@ Status SetKey(std::string_view key, const std::vector<std::string>& values, std:
   } else if (key == "layout") {
     if (first != "chw" && first != "hwc") return bad(first, "is none of chw, hwc");
     out->layout = first == "chw" ? ImageLayout::kChw : ImageLayout::kHwc;
+  } else if (key == "channels") {
+    if (first != "rgb" && first != "bgr") return bad(first, "is none of rgb, bgr");
+    out->reverse_channels = first == "bgr";
   } else {
-    return ErrorAt(source, place, fmt::format("unknown key '{}'", key), "one of: scale, mean, std, layout");
+    return ErrorAt(source, place, fmt::format("unknown key '{}'", key), "one of: scale, mean, std, layout, channels");
   }
   return OkStatus();
 }
@@ -85,6 +128,7 @@ std::string Preprocess::ToString() const {
   if (!mean.empty()) add("mean", fmt::format("{}", fmt::join(mean, ":")));
   if (!std.empty()) add("std", fmt::format("{}", fmt::join(std, ":")));
   if (layout.has_value()) add("layout", NameOf(*layout));
+  if (reverse_channels) add("channels", "bgr");
   return out.empty() ? "none" : out;
 }
 
@@ -114,7 +158,7 @@ StatusOr<Preprocess> LoadPreprocess(const std::filesystem::path& path, const Pre
   KILN_ASSIGN_OR_RETURN(const YamlFile file, YamlFile::Load(path.string()));
   const YamlMap root = file.root();
   Preprocess out = base;
-  for (std::string_view key : {"scale", "layout"}) {
+  for (std::string_view key : {"scale", "layout", "channels"}) {
     std::string value;
     root.String(key, &value);
     if (value.empty()) continue;

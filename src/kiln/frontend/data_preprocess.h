@@ -14,8 +14,10 @@ namespace kiln {
 
 // Per element of channel c, each step rounded to fp32 to nearest even, in this order:
 //   y = ((x * multiply / divide) - mean[c]) / std[c]
-// As text: "scale=1/255,mean=0.485:0.456:0.406,std=0.229:0.224:0.225,layout=hwc"; every key may be left out. A scale of
-// 1/255 divides by 255 and does not multiply by a rounded reciprocal, as the usual training scripts do.
+// As text: "scale=1/255,mean=0.485:0.456:0.406,std=0.229:0.224:0.225,layout=hwc,channels=bgr"; every key may be left
+// out. A number may be an expression of numbers with + - * / in their usual precedence (mean=127.5/128), computed in
+// binary64 and rounded once to fp32. A scale that is one fraction, such as 1/255, divides by 255 instead of multiplying
+// by a rounded reciprocal, as the usual training scripts do.
 struct Preprocess {
   float multiply = 1;
   float divide = 1;
@@ -23,6 +25,9 @@ struct Preprocess {
   std::vector<float> std;   // the same; not 0
   // How the images are stored; unset: as the data file's own kind says.
   std::optional<ImageLayout> layout;
+  // `channels=bgr`: the network takes blue, green, red, and the images are stored as red, green, blue. mean and std are
+  // in the network's order. Only for images of three channels.
+  bool reverse_channels = false;
 
   bool IsIdentity() const { return *this == Preprocess{}; }
   std::string ToString() const;  // reads back by ParsePreprocess; "none" for the identity
