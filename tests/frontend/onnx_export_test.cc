@@ -76,6 +76,24 @@ TEST(OnnxExport, KeepsNamesTypesAndMetadata) {
   EXPECT_EQ(again.FindValue("w")->constant(), graph.FindValue("w")->constant());
 }
 
+// Passes leave one name to several nodes, as a Gemm's to its product and its sum; readers refuse equal names.
+TEST(OnnxExport, GivesEveryNodeANameOfItsOwn) {
+  Graph graph("gemm");
+  Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 2}});
+  Value* w = graph.AddConstant("w", RandomTensor({2, 3}, 1));
+  Value* b = graph.AddConstant("b", RandomTensor({3}, 2));
+  Node* product = graph.AddNode(Op::kMatMul, "fc", {x, w}, {"p"});
+  Node* sum = graph.AddNode(Op::kAdd, "fc", {product->result(), b}, {"fc.1"});
+  Node* again = graph.AddNode(Op::kRelu, "fc", {sum->result()}, {"y"});
+  graph.MarkOutput(again->result());
+  ASSERT_TRUE(InferShapes(graph).ok());
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(*ExportOnnxBytes(graph)));
+  std::vector<std::string> names;
+  for (const auto& node : model.graph().node()) names.push_back(node.name());
+  EXPECT_EQ(names, (std::vector<std::string>{"fc", "fc.1", "fc.2"}));
+}
+
 TEST(OnnxExport, WritesOpset21) {
   onnx::ModelProto model;
   ASSERT_TRUE(model.ParseFromString(*ExportOnnxBytes(ConvGraph(false))));

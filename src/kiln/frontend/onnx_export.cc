@@ -88,6 +88,9 @@ class Exporter {
   const std::string& ReadName(const Value& value) const;
   std::string WrittenName(const Value& value);
   std::string FreshName(const std::string& wish);
+  // The same among nodes, whose names need not differ from those of values. Passes make several nodes of one and leave
+  // its name to all of them; ONNX Runtime refuses files with equal names.
+  std::string FreshNodeName(const std::string& wish);
 
   onnx::NodeProto* Emit(std::string_view op_type, const std::string& name, const std::vector<std::string>& operands,
                         const std::vector<std::string>& results);
@@ -104,7 +107,8 @@ class Exporter {
   const ExportOptions& options_;
   onnx::ModelProto model_;
   onnx::GraphProto& proto_;
-  std::set<std::string> names_;
+  std::set<std::string> names_;       // of values
+  std::set<std::string> node_names_;  // that have been given out
   std::unordered_map<const Value*, std::string> read_names_;
   std::set<std::string> domains_;  // of operators that are not ONNX's own
 };
@@ -141,10 +145,17 @@ StatusOr<std::string> Exporter::Run() {
   return bytes;
 }
 
-std::string Exporter::FreshName(const std::string& wish) {
+// `wish`, or the first of wish.1, wish.2, ... that is not in `names`, to which it is added.
+std::string AddFreshName(const std::string& wish, std::set<std::string>* names) {
   std::string name = wish;
-  for (int suffix = 1; !names_.insert(name).second; ++suffix) name = fmt::format("{}.{}", wish, suffix);
+  for (int suffix = 1; !names->insert(name).second; ++suffix) name = fmt::format("{}.{}", wish, suffix);
   return name;
+}
+
+std::string Exporter::FreshName(const std::string& wish) { return AddFreshName(wish, &names_); }
+
+std::string Exporter::FreshNodeName(const std::string& wish) {
+  return wish.empty() ? wish : AddFreshName(wish, &node_names_);
 }
 
 const std::string& Exporter::ReadName(const Value& value) const {
@@ -162,7 +173,7 @@ onnx::NodeProto* Exporter::Emit(std::string_view op_type, const std::string& nam
                                 const std::vector<std::string>& operands, const std::vector<std::string>& results) {
   onnx::NodeProto* node = proto_.add_node();
   node->set_op_type(std::string(op_type));
-  node->set_name(name);
+  node->set_name(FreshNodeName(name));
   for (const std::string& operand : operands) node->add_input(operand);
   for (const std::string& result : results) node->add_output(result);
   return node;
