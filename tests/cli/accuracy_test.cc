@@ -35,7 +35,7 @@ TEST(Accuracy, MoreBitsAreMoreExact) {
   ASSERT_EQ(table->rows.size(), 6u);
   EXPECT_EQ(table->rows[0].format, "fp32");
   for (const AccuracyTable::Row& row : table->rows) EXPECT_EQ(row.fault, "") << row.format;
-  const auto decibels = [&](size_t i) { return table->rows[i].output_sqnr_db.value_or(0); };
+  const auto decibels = [&](size_t i) { return table->rows[i].output_sqnr_db().value_or(0); };
   EXPECT_GT(decibels(1), decibels(2));
   EXPECT_GT(decibels(3), decibels(4));
   EXPECT_GT(decibels(3), decibels(5)) << "six bits of fraction and a scale for each block, against three bits";
@@ -51,7 +51,7 @@ TEST(Accuracy, GivesWhatRunGives) {
   flow.evaluate.cycle_limit = 0;
   const auto report = RunFlow(flow);
   ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_EQ(table->rows[1].output_sqnr_db, report->output_sqnr_db);
+  EXPECT_EQ(table->rows[1].output_sqnr_db(), report->output_sqnr_db());
 }
 
 // A format of a user's own, from a file: encode, tables, array and vector unit take it without touching code.
@@ -70,7 +70,7 @@ TEST(Accuracy, CodebookFromYamlRunsEndToEnd) {
   ASSERT_TRUE(table.ok()) << table.status();
   for (size_t i = 1; i <= 3; ++i) {
     EXPECT_EQ(table->rows[i].fault, "") << table->rows[i].format;
-    EXPECT_GT(table->rows[i].output_sqnr_db.value_or(0), 5) << table->rows[i].format;
+    EXPECT_GT(table->rows[i].output_sqnr_db().value_or(0), 5) << table->rows[i].format;
     EXPECT_DOUBLE_EQ(table->rows[i].weight_bits, 4);
     // Only the products of two activations, in attention, have no operand in the array's weight format.
     EXPECT_LT(table->rows[i].host_share, 0.05) << table->rows[i].format;
@@ -134,8 +134,8 @@ TEST(Accuracy, SumsThatWrapAreTold) {
   std::filesystem::remove_all(folder);
   ASSERT_TRUE(right.ok()) << right.status();
   EXPECT_THAT(right->notes, Not(Contains(HasSubstr("can wrap"))));
-  EXPECT_GT(right->rows[1].output_sqnr_db.value_or(0), 40);
-  EXPECT_GT(right->rows[1].output_sqnr_db.value_or(0), wrapped->rows[2].output_sqnr_db.value_or(0) + 20);
+  EXPECT_GT(right->rows[1].output_sqnr_db().value_or(0), 40);
+  EXPECT_GT(right->rows[1].output_sqnr_db().value_or(0), wrapped->rows[2].output_sqnr_db().value_or(0) + 20);
 }
 
 }  // namespace

@@ -222,9 +222,6 @@ TEST(Application, RunsOnAnAccelerator) {
   command.insert(command.end(), {"--threads", "1", "--batch", "13"});
   nlohmann::json again = nlohmann::json::parse(Call(command).out);
   for (nlohmann::json* one : {&json, &again}) one->erase("run");
-  const double sqnr = json["output_sqnr_db"], sqnr_again = again["output_sqnr_db"];
-  EXPECT_NEAR(sqnr, sqnr_again, 1e-9);  // sums taken in other pieces
-  for (nlohmann::json* one : {&json, &again}) one->erase("output_sqnr_db");
   EXPECT_EQ(json, again);
   std::filesystem::remove_all(folder);
 }

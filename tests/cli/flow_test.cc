@@ -7,20 +7,26 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
+#include "kiln/cli/fidelity.h"
 #include "kiln/execute/reference.h"
 #include "kiln/frontend/model.h"
 #include "kiln/ir/shape_inference.h"
 #include "kiln/ir/text.h"
+#include "kiln/report/html.h"
 #include "kiln/support/file.h"
 #include "kiln/support/random.h"
+#include "kiln/support/resources.h"
 #include "kiln/targets/registry.h"
 
 namespace kiln {
 namespace {
 
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 class FakeProgram final : public Program {
  public:
@@ -43,6 +49,7 @@ class FakeAccelerator final : public Accelerator {
   std::string Describe() const override { return "family: fake\n"; }
   std::vector<std::string> ActivationFormats() const override { return {"int8"}; }
   std::vector<std::string> WeightFormats() const override { return {"int8"}; }
+  NamedRecipe OwnRecipe() const override { return {.name = "int8", .recipe = Int8Recipe()}; }
   StatusOr<std::unique_ptr<Program>> Compile(const Graph&, const CompileOptions&) const override {
     return std::make_unique<FakeProgram>();
   }
@@ -164,8 +171,55 @@ TEST_F(EvaluateTest, TellsDisagreement) {
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->fp32->correct, 20);
   EXPECT_LT(report->quantised->correct, 20);
-  EXPECT_EQ(report->agreement->correct, 0);           // the greatest of three scores is the least once turned round
-  EXPECT_NEAR(*report->output_sqnr_db, -6.02, 0.01);  // the difference is twice the signal
+  EXPECT_EQ(report->agreement->correct, 0);             // the greatest of three scores is the least once turned round
+  EXPECT_NEAR(*report->output_sqnr_db(), -6.02, 0.01);  // the difference is twice the signal
+}
+
+// Every output is judged by its own name, and only a network in the form of a classifier has classes to agree on.
+TEST_F(EvaluateTest, JudgesEveryOutput) {
+  Node* twice = network_.AddNode(Op::kAdd, "twice", {network_.outputs()[0], network_.outputs()[0]}, {"doubled"});
+  Attributes along_classes;
+  along_classes.Set("axis", int64_t{1});
+  Node* best = network_.AddNode(Op::kArgMax, "best", {network_.outputs()[0]}, {"class"}, along_classes);
+  ASSERT_TRUE(InferShapes(network_).ok());
+  network_.MarkOutput(twice->result());
+  network_.MarkOutput(best->result());
+  FakeAccelerator accelerator(network_);
+  accelerator.flip = true;  // output 0 alone
+  ImageSettings noise;
+  noise.random = kImages;
+  const auto images = OpenImages(noise, network_);
+  ASSERT_TRUE(images.ok()) << images.status();
+  RunReport report;
+  const FakeProgram program;
+  ASSERT_TRUE(Evaluate(network_, &accelerator, &program, *images, {}, {}, &report).ok());
+  ASSERT_EQ(report.outputs.size(), 3u);
+  EXPECT_EQ(report.outputs[0].name, "scores");
+  EXPECT_NEAR(report.outputs[0].sqnr_db.value_or(0), -6.02, 0.01);
+  EXPECT_EQ(report.outputs[0].equal_share, 0);
+  EXPECT_EQ(report.outputs[1].name, "doubled");
+  EXPECT_FALSE(report.outputs[1].sqnr_db.has_value());  // there is no noise
+  EXPECT_EQ(report.outputs[1].equal_share, 1);
+  EXPECT_EQ(report.outputs[2].name, "class");
+  EXPECT_EQ(report.outputs[2].equal_share, 1);
+  EXPECT_FALSE(report.agreement.has_value());  // three outputs, no labels
+  EXPECT_THAT(ToText(report), HasSubstr("'scores': signal to quantisation noise -6.0 dB"));
+  EXPECT_THAT(ToText(report), HasSubstr("'doubled': 100.00 % of the elements are equal"));
+}
+
+TEST(IsClassifier, AsksForOneVectorOfScores) {
+  const auto classifies = [](const std::string& input, const std::string& operation, const std::string& output) {
+    const auto graph =
+        ParseGraph(fmt::format("graph \"g\" {{\n  input %x : f32[{}]\n  %y = {} : f32[{}]\n  output %y\n}}", input,
+                               operation, output),
+                   "g.kir");
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    return graph.ok() && cli::IsClassifier(*graph);
+  };
+  EXPECT_TRUE(classifies("1x3x4", "global_average_pool %x \"m\"", "1x3x1"));
+  EXPECT_FALSE(classifies("1x1x3x4", "global_average_pool %x \"m\"", "1x1x1x1"));  // a single number
+  EXPECT_FALSE(classifies("1x3x4", "relu %x \"r\"", "1x3x4"));                     // per pixel
+  EXPECT_FALSE(classifies("1x12", "relu %x \"r\"", "1x12"));                       // an autoencoder
 }
 
 TEST_F(EvaluateTest, ComparesLevels) {
@@ -365,6 +419,55 @@ TEST(FlowTest, WeightsMayBeAbsent) {
   EXPECT_NE(without->notes[0].find("weights are absent"), std::string::npos) << without->notes[0];
 }
 
+// Without a recipe a network is quantised in the accelerator's own formats, so it runs on the accelerator.
+TEST(RunFlow, TheDefaultRecipeIsTheAcceleratorsOwn) {
+  const std::vector<std::filesystem::path> design_points = ListResources("accelerators");
+  ASSERT_GE(design_points.size(), 23u);
+  for (const std::filesystem::path& design_point : design_points) {
+    SCOPED_TRACE(design_point.string());
+    FlowOptions options;
+    options.model = "models/demo_fashion_mnist.onnx";
+    options.accelerator = design_point;
+    options.images.random = 1;
+    const auto compiled = CompileFlow(options);
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    EXPECT_LT(HostShare(compiled->report), 0.02);
+    EXPECT_FALSE(IsPartial(compiled->report));
+    // Its name says all of it to --quantise.
+    const NamedRecipe own = compiled->accelerator->OwnRecipe();
+    EXPECT_EQ(compiled->report.quantisation->recipe, own.name);
+    const auto named = FindRecipe(own.name);
+    ASSERT_TRUE(named.ok()) << named.status();
+    EXPECT_EQ(PrintRecipe(*named), PrintRecipe(own.recipe));
+  }
+}
+
+// Formats that the accelerator does not have leave the network to the host: its cycles are not the network's.
+TEST(RunFlow, FiguresOfAPartOfTheNetworkAreMarked) {
+  FlowOptions options;
+  options.model = "models/demo_fashion_mnist.onnx";
+  options.accelerator = "systolic-e4m3-8x8";
+  options.images.random = 1;
+  options.recipe = "int8";
+  options.evaluate.level = Level::kCycle;
+  const auto partial = RunFlow(options);
+  ASSERT_TRUE(partial.ok()) << partial.status();
+  EXPECT_GT(HostShare(*partial), 0.5);
+  EXPECT_THAT(ToText(*partial), ContainsRegex("time +[0-9,]+ cycles per image \\(PARTIAL: "));
+  EXPECT_THAT(ToText(*partial), ContainsRegex("energy +.*PARTIAL"));
+  EXPECT_THAT(ToText(*partial), HasSubstr("the recipe of the accelerator's own formats is e4m3: leave out --quantise"));
+  EXPECT_TRUE(nlohmann::json::parse(ToJson(*partial))["partial"].get<bool>());
+  EXPECT_THAT(ToHtml(*partial), HasSubstr("(PARTIAL: "));
+
+  options.recipe = "";
+  const auto whole = RunFlow(options);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_THAT(ToText(*whole), Not(HasSubstr("PARTIAL")));
+  EXPECT_FALSE(nlohmann::json::parse(ToJson(*whole))["partial"].get<bool>());
+  EXPECT_THAT(ToHtml(*whole), Not(HasSubstr("PARTIAL")));
+  EXPECT_GT(whole->cycles_per_image[0], 10 * partial->cycles_per_image[0]);
+}
+
 constexpr char kQdqNetwork[] = R"(graph "qdq" {
   input %x : f32[1x2]
   const %s : f32[] = [0.5]
@@ -423,7 +526,7 @@ TEST(RunFlow, ANetworksOwnQuantisationIsUsedAsItIs) {
   EXPECT_EQ(own->reference, "reference");  // which rounds as the network says, and is no fp32
   EXPECT_THAT(own->notes, ElementsAre(HasSubstr("brings its own quantisation, which is used as it is: 1 activation "
                                                 "and 1 constant in int8, uint8")));
-  EXPECT_FALSE(own->output_sqnr_db.has_value());  // no noise: the reference level's very values
+  EXPECT_FALSE(own->output_sqnr_db().has_value());  // no noise: the reference level's very values
   ASSERT_EQ(own->kernels.size(), 1u);
   EXPECT_EQ(own->kernels[0].unit, "matrix");
 

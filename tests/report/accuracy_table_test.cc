@@ -84,10 +84,28 @@ TEST(AccuracyTable, WithoutLabelsDecibelsStandForAccuracy) {
   AccuracyTable table = Example();
   for (AccuracyTable::Row& row : table.rows) {
     row.accuracy.reset();
-    if (row.fault.empty()) row.output_sqnr_db = 30;
+    if (row.fault.empty()) row.outputs = {{"boxes", 30.0, 0}};
   }
   EXPECT_NE(ToText(table).find("30.0 dB"), std::string::npos);
   EXPECT_NE(ToText(table).find("SQNR"), std::string::npos);
+}
+
+// Of several outputs the table shows the worst, JSON all of them.
+TEST(AccuracyTable, EveryOutputIsNamed) {
+  AccuracyTable table = Example();
+  for (AccuracyTable::Row& row : table.rows) {
+    row.accuracy.reset();
+    if (!row.fault.empty()) continue;
+    row.outputs = {{"boxes", 30.0, 0}, {"scores", 12.5, 0}, {"kept", std::nullopt, 0.75}};
+  }
+  EXPECT_NE(ToText(table).find("12.5 dB"), std::string::npos);
+  EXPECT_NE(ToText(table).find("least SQNR"), std::string::npos);
+  const auto outputs = nlohmann::json::parse(ToJson(table))["rows"][1]["outputs"];
+  ASSERT_EQ(outputs.size(), 3u);
+  EXPECT_EQ(outputs[0]["name"], "boxes");
+  EXPECT_EQ(outputs[1]["sqnr_db"], 12.5);
+  EXPECT_TRUE(outputs[2]["sqnr_db"].is_null());
+  EXPECT_EQ(outputs[2]["equal_share"], 0.75);
 }
 
 }  // namespace

@@ -14,11 +14,6 @@
 namespace kiln {
 namespace {
 
-struct NamedRecipe {
-  std::string name;
-  Recipe recipe;
-};
-
 // All names are looked up before anything is run.
 StatusOr<std::vector<NamedRecipe>> FindRecipes(const std::vector<std::string>& names) {
   std::vector<NamedRecipe> recipes;
@@ -89,7 +84,7 @@ StatusOr<AccuracyTable::Row> Measure(const Bench& bench, const NamedRecipe& name
   row.machine = machine->name();
   row.accuracy = report.quantised;
   row.agreement = report.agreement;
-  row.output_sqnr_db = report.output_sqnr_db;
+  row.outputs = report.outputs;
   row.activation_bits = cost.activation_bits;
   row.weight_bits = cost.weight_bits;
   row.picojoules = cost.picojoules;

@@ -17,7 +17,7 @@ class AccuracyCommand final : public Command {
   void Declare(CLI::App& app) override {
     FlowArguments::Wording wording;
     wording.accelerator = "The accelerator, whose number formats vary (kiln list accelerators)";
-    wording.default_recipe = "";  // --formats stands for it
+    wording.has_recipe = false;  // --formats names the recipes
     flow_.Declare(app, wording);
     app.add_option("--formats", formats_,
                    "Types of activations and weights (kiln list formats; mxint8, mxfp8_e4m3, ...; A/W for two), or "

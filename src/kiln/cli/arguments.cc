@@ -31,9 +31,11 @@ void DataArguments::Declare(CLI::App& app) {
   group->add_option("--data-shape", shape_, "Shape of one image in raw data; default: the network's input")
       ->type_name("CxHxW");
   group
-      ->add_option("--preprocess", preprocess_,
-                   "As in scale=1/255,mean=0.5:0.4:0.4,std=0.2:0.2:0.2,layout=hwc, or a YAML file with these keys; "
-                   "keys not named: what the model's metadata say, or nothing after none, as in none,scale=1/255")
+      ->add_option(
+          "--preprocess", preprocess_,
+          "As in scale=1/255,mean=0.5:0.4:0.4,std=0.2:0.2:0.2,layout=hwc,channels=bgr, or a YAML file with these keys "
+          "(numbers may be expressions, as in mean=127.5/128); "
+          "keys not named: what the model's metadata say, or nothing after none, as in none,scale=1/255")
       ->type_name("TEXT");
   group->add_option("--random", random_, "No data: so many images of uniform noise, for timing")
       ->type_name("N")
@@ -85,17 +87,14 @@ ImageSettings CalibrationArguments::Settings(const ImageSettings& data) const {
   return settings;
 }
 
-void QuantiseArguments::Declare(CLI::App& app, std::string default_recipe) {
-  recipe_ = std::move(default_recipe);
+void QuantiseArguments::Declare(CLI::App& app, const std::string& default_meaning) {
   const auto group = app.add_option_group("Quantisation");
-  option_ =
-      group
-          ->add_option("--quantise,--quantize", recipe_,
-                       "A recipe by name (kiln list recipes), a type for everything (mxint8, posit8_1, bf16/nf4) "
-                       "or a YAML file; what the network quantises itself stands, and without this option nothing "
-                       "else is quantised in such a network")
-          ->type_name("RECIPE")
-          ->capture_default_str();
+  option_ = group
+                ->add_option("--quantise,--quantize", recipe_,
+                             "A recipe by name (kiln list recipes), a type for everything (mxint8, posit8_1, bf16/nf4) "
+                             "or a YAML file. Default: " +
+                                 default_meaning)
+                ->type_name("RECIPE");
   CalibrationArguments::Declare(*group);
 }
 
@@ -108,10 +107,10 @@ void FlowArguments::Declare(CLI::App& app, const Wording& wording) {
       ->type_name("ACCELERATOR");
   app.add_flag("--no-host", no_host_, "Fail where a kernel would run on the host");
   data_.Declare(app);
-  if (wording.default_recipe.empty()) {
-    quantise_.Declare(app);
+  if (wording.has_recipe) {
+    quantise_.Declare(app, "the accelerator's own formats; in a network that brings its own quantisation, that alone");
   } else {
-    quantise_.Declare(app, wording.default_recipe);
+    quantise_.Declare(app);
   }
 }
 

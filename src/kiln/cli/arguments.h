@@ -53,10 +53,11 @@ class CalibrationArguments {
 // --quantise and those of calibration.
 class QuantiseArguments : public CalibrationArguments {
  public:
-  void Declare(CLI::App& app, std::string default_recipe);
-  using CalibrationArguments::Declare;  // without --quantise
-  const std::string& recipe() const { return recipe_; }
-  bool recipe_given() const;  // and not the default
+  // `default_meaning` says in the help what happens without --quantise.
+  void Declare(CLI::App& app, const std::string& default_meaning);
+  using CalibrationArguments::Declare;                   // without --quantise
+  const std::string& recipe() const { return recipe_; }  // empty if the option is not given
+  bool recipe_given() const;
 
  private:
   const CLI::Option* option_ = nullptr;
@@ -69,8 +70,7 @@ class FlowArguments {
   struct Wording {
     std::string accelerator = "The accelerator: a YAML file or a name (kiln list accelerators)";
     bool accelerator_required = true;
-    // Of --quantise; empty: the command has no such option, only those of calibration.
-    std::string default_recipe = "int8";
+    bool has_recipe = true;  // false: the command has no --quantise, only the options of calibration
   };
   void Declare(CLI::App& app, const Wording& wording);
   bool images_given() const { return data_.given(); }

@@ -43,7 +43,7 @@ std::string CostsOf(const RunReport& report) {
   const Cost& cost = report.machine->cost;
   std::string text;
   if (const std::string area = AreaLine(cost); !area.empty()) text += "area " + area + "\n";
-  if (report.energy.has_value()) text += "energy " + EnergyLine(*report.energy) + "\n";
+  if (report.energy.has_value()) text += "energy " + EnergyLine(*report.energy) + PartialMark(report) + "\n";
   const std::string table = CostTable(cost, report.energy);
   return table.empty() ? text : text + '\n' + table;
 }

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 
+#include "kiln/cli/fidelity.h"
 #include "kiln/cli/flow.h"
 #include "kiln/execute/reference.h"
 #include "kiln/quantise/accuracy.h"
@@ -22,32 +22,11 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// The class with the greatest score in each row of [images, ...]; the lowest index wins ties, as in TopK.
-std::vector<int32_t> ClassesOf(const Tensor& scores) {
-  std::vector<int32_t> classes;
-  const int64_t images = scores.shape()[0], width = images == 0 ? 0 : scores.size() / images;
-  const std::span<const float> values = scores.data<float>();
-  for (int64_t i = 0; i < images; ++i) {
-    const auto row = values.subspan(static_cast<size_t>(i * width), static_cast<size_t>(width));
-    classes.push_back(static_cast<int32_t>(std::max_element(row.begin(), row.end()) - row.begin()));
-  }
-  return classes;
-}
-
 Status Count(const Tensor& scores, std::span<const int32_t> labels, AccuracyReport* report) {
   KILN_ASSIGN_OR_RETURN(const Accuracy accuracy, TopK(scores, labels));
   report->images += accuracy.images;
   report->correct += accuracy.correct;
   return OkStatus();
-}
-
-// A classifier's scores: fp32, one vector per image, two classes or more.
-bool HoldsScores(const Value& output) {
-  if (output.element() != ElementType::kFloat32 || !output.has_shape() || output.shape().rank() < 2) return false;
-  const Shape rest(std::vector<int64_t>(output.shape().dims().begin() + 1, output.shape().dims().end()));
-  const std::optional<int64_t> elements = CheckedNumElements(rest);
-  return elements.has_value() && *elements >= 2 &&
-         std::count_if(rest.dims().begin(), rest.dims().end(), [](int64_t d) { return d > 1; }) == 1;
 }
 
 int64_t ClassCount(const Value& output) {
@@ -71,18 +50,6 @@ int64_t DifferentImages(const std::vector<Tensor>& a, const std::vector<Tensor>&
   }
   return different;
 }
-
-// Power of a signal, and of what another one differs from it.
-struct SignalAndNoise {
-  double signal = 0, noise = 0;
-  void Add(const Tensor& reference, const Tensor& other) {
-    const auto x = reference.data<float>(), y = other.data<float>();
-    for (size_t i = 0; i < x.size(); ++i) {
-      signal += static_cast<double>(x[i]) * x[i];
-      noise += (static_cast<double>(x[i]) - y[i]) * (static_cast<double>(x[i]) - y[i]);
-    }
-  }
-};
 
 // Runs the first images at the cycle level, too: time, trace, and bits against `functional`.
 Status RunCycles(const Accelerator& accelerator, const Program& program, const Images& images, int64_t count,
@@ -117,10 +84,10 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
   KILN_CHECK(reference_only || (accelerator != nullptr && program != nullptr));
   const int64_t count = options.limit > 0 ? std::min(options.limit, images.size()) : images.size();
   const Value& scores = *network.outputs()[0];
-  const bool classifies = HoldsScores(scores);
-  const bool labelled = images.set->has_labels() && classifies;
+  const bool labelled = images.set->has_labels() && cli::HasFormOfScores(scores);
+  const bool classifies = labelled || cli::IsClassifier(network);
   if (labelled) KILN_RETURN_IF_ERROR(images.set->CheckLabels(ClassCount(scores)));
-  if (images.set->has_labels() && !classifies) {
+  if (images.set->has_labels() && !labelled) {
     report->notes.push_back(
         fmt::format("no accuracy: output '{}' of the network is no vector of class scores", scores.name()));
   }
@@ -133,7 +100,7 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
   report->level = std::string(NameOf(options.level));
   report->images_run = count;
   AccuracyReport fp32, quantised, agreement;
-  SignalAndNoise error;
+  cli::Fidelity fidelity(network);
   double seconds = 0;
   const int64_t at_once = program == nullptr ? 1 : program->images_at_once();
   const int64_t timed = std::min(options.cycle_limit.value_or(at_once), count);
@@ -171,10 +138,7 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
                                         result.cycles_per_image.end());
       }
     }
-    if (run_fp32 && !reference_only && scores.element() == ElementType::kFloat32 &&
-        outputs[0].type() == ElementType::kFloat32) {
-      error.Add(expected[0], outputs[0]);
-    }
+    if (run_fp32 && !reference_only) fidelity.Add(expected, outputs);
     if (!classifies) continue;
     if (labelled) {
       const auto labels =
@@ -182,7 +146,7 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
       if (run_fp32) KILN_RETURN_IF_ERROR(Count(expected[0], labels, &fp32));
       if (!reference_only) KILN_RETURN_IF_ERROR(Count(outputs[0], labels, &quantised));
     }
-    if (run_fp32 && !reference_only) KILN_RETURN_IF_ERROR(Count(outputs[0], ClassesOf(expected[0]), &agreement));
+    if (run_fp32 && !reference_only) KILN_RETURN_IF_ERROR(Count(outputs[0], cli::ClassesOf(expected[0]), &agreement));
   }
   report->run_seconds = seconds;
   if (report->trace.has_value() && report->trace->images < at_once) {
@@ -194,7 +158,7 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
   if (labelled && run_fp32) report->fp32 = fp32;
   if (labelled && !reference_only) report->quantised = quantised;
   if (classifies && run_fp32 && !reference_only) report->agreement = agreement;
-  if (error.signal > 0 && error.noise > 0) report->output_sqnr_db = 10 * std::log10(error.signal / error.noise);
+  if (run_fp32 && !reference_only) report->outputs = fidelity.Report();
   return OkStatus();
 }
 

@@ -32,7 +32,7 @@ class ExportCommand final : public Command {
         ->capture_default_str()
         ->type_name("WHICH");
     data_.Declare(app);
-    quantise_.Declare(app, "");
+    quantise_.Declare(app, "nothing is quantised");
     app.footer("Example:\n  kiln export models/demo_fashion_mnist.onnx -o demo.kir --passes standard");
   }
 

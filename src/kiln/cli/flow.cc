@@ -195,7 +195,7 @@ std::vector<std::filesystem::path> FilesOf(const FlowOptions& options) {
   if (const auto path = FindResource("accelerators", options.accelerator.string()); path.ok()) files.push_back(*path);
   add(FilesOf(options.images));
   add(FilesOf(options.calibration));
-  add(FilesOfRecipe(options.recipe));
+  if (!options.recipe.empty()) add(FilesOfRecipe(options.recipe));
   return files;
 }
 
@@ -289,8 +289,9 @@ std::string RecipeLabel(const std::string& recipe) {
 
 // The network as the accelerator takes it, annotated: by its own quantisers, and where it has none or --quantise asks,
 // by the recipe. Fills in what the report says about it.
-StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& options, const Recipe& recipe,
+StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& options, const NamedRecipe& named,
                                       const Images& calibration, RunReport* report) {
+  const Recipe& recipe = named.recipe;
   KILN_ASSIGN_OR_RETURN(Graph laid_out, LayOut(network));
   const QuantisedCount own = CountQuantised(laid_out);
   const bool has_own = own.activations + own.weights > 0;
@@ -313,9 +314,9 @@ StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& o
   const int64_t used = CalibrationImages(recipe, calibration, options.calibration_images);
   KILN_ASSIGN_OR_RETURN(Graph quantised, QuantiseNetwork(laid_out, recipe, calibration, used));
   report->quantisation = RunReport::Quantisation{
-      .recipe = options.recipe,
+      .recipe = named.name,
       .calibration = fmt::format("the first {} of {}", Counted(used, "image"), calibration.set->source()),
-      .format = RecipeLabel(options.recipe)};
+      .format = RecipeLabel(named.name)};
   if (has_own) {
     report->notes.push_back(
         recipe.replace_own
@@ -333,7 +334,12 @@ StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProg
   // What costs no time to check comes before what does.
   KILN_ASSIGN_OR_RETURN(const auto design_point, FindResource("accelerators", options.accelerator.string()));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Accelerator> accelerator, LoadAccelerator(design_point));
-  KILN_ASSIGN_OR_RETURN(const Recipe recipe, FindRecipe(options.recipe));
+  const NamedRecipe own = accelerator->OwnRecipe();
+  NamedRecipe recipe = own;
+  if (!options.recipe.empty()) {
+    recipe.name = options.recipe;
+    KILN_ASSIGN_OR_RETURN(recipe.recipe, FindRecipe(options.recipe));
+  }
   RunReport report;
   KILN_ASSIGN_OR_RETURN(Graph network, LoadNetworkToRun(options.model, &report.notes));
   DescribeModel(network, &report);
@@ -352,6 +358,15 @@ StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProg
   if (progress) progress("compile", 0, 1);
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Program> program, accelerator->Compile(quantised, options.compile));
   DescribeProgram(*accelerator, design_point, *program, &report, options.node_nm);
+  const std::string& recipe_used = report.quantisation->recipe;
+  if (IsPartial(report) && recipe_used != own.name) {
+    report.notes.push_back(fmt::format(
+        "{} of the operations run on the host, so cycles and energy are partial; the recipe of the accelerator's own "
+        "formats is {}: {}",
+        Percent(HostShare(report), 2), own.name,
+        recipe_used.empty() ? "--quantise names it for what the network does not quantise itself"
+                            : "leave out --quantise to use it"));
+  }
   return CompiledNetwork{std::move(network),     std::move(quantised), std::move(images), design_point,
                          std::move(accelerator), std::move(program),   std::move(report)};
 }

@@ -109,8 +109,8 @@ struct FlowOptions {
   std::filesystem::path model;
   std::filesystem::path accelerator;  // empty only at the reference level
   ImageSettings images;
-  std::string recipe = "int8";     // a name or a YAML file
-  bool recipe_given = false;       // asked for: also where the network brings its own quantisation
+  std::string recipe;              // a name or a YAML file; empty: Accelerator::OwnRecipe
+  bool recipe_given = false;       // use the recipe also where the network brings its own quantisation
   ImageSettings calibration;       // none given: the first of `images`
   int64_t calibration_images = 0;  // 0: the recipe's number
   CompileOptions compile;

@@ -43,6 +43,22 @@ Recipe RecipeFor(const QuantType& activations, const QuantType& weights) {
   return recipe;
 }
 
+Recipe RecipeWithScales(const QuantType& activations, const QuantType& weights) {
+  QuantType beside = AsActivations(activations);
+  // The correction for a zero point is a sum of weights, which only integer sums hold exactly.
+  if (!IsIntegerOperand(weights.format)) beside.symmetric = true;
+  return RecipeFor(beside, AsWeights(weights));
+}
+
+std::string NameOfType(const QuantType& type) {
+  if (type.scheme != Scheme::kPerBlock) return type.format.name;
+  for (const char* name : {"mxint8", "mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2", "mxfp6_e2m3", "mxfp4"}) {
+    const StatusOr<QuantType> standard = FindQuantType(name);
+    if (standard.ok() && *standard == type) return name;
+  }
+  return "";
+}
+
 StatusOr<Recipe> RecipeByName(std::string_view name) {
   const size_t slash = name.find('/');
   std::string_view activations = name, weights = name;
@@ -54,10 +70,7 @@ StatusOr<Recipe> RecipeByName(std::string_view name) {
   }
   KILN_ASSIGN_OR_RETURN(const QuantType activation_type, FindQuantType(activations));
   KILN_ASSIGN_OR_RETURN(const QuantType weight_type, FindQuantType(weights));
-  QuantType beside = AsActivations(activation_type);
-  // The correction for a zero point is a sum of weights, which only integer sums hold exactly.
-  if (!IsIntegerOperand(weight_type.format)) beside.symmetric = true;
-  return RecipeFor(beside, AsWeights(weight_type));
+  return RecipeWithScales(activation_type, weight_type);
 }
 
 }  // namespace kiln

@@ -2,6 +2,7 @@
 #ifndef KILN_QUANTISE_RECIPE_NAMES_H_
 #define KILN_QUANTISE_RECIPE_NAMES_H_
 
+#include <string>
 #include <string_view>
 
 #include "kiln/numerics/format.h"
@@ -14,6 +15,16 @@ namespace kiln {
 // those of least mean square error. So are those of weights, but for whole integers of 7 bits and more, where clipping
 // gains nothing (min_max). What to do under kNone and kPerBlock the type says.
 Recipe RecipeFor(const QuantType& activations, const QuantType& weights);
+
+// RecipeFor with the scales and zero points that suit the formats, where the types themselves do not fix them: formats
+// of up to 8 bits without blocks get scales, activations one per tensor, weights one per output channel; whole integers
+// have zero points as activations, provided that the weights are integers, too. RecipeByName reads the same from a
+// name.
+Recipe RecipeWithScales(const QuantType& activations, const QuantType& weights);
+
+// The name of a type that FindQuantType reads back as an equal type ("mxint8", "e4m3"); empty if there is none, as for
+// blocks of another size than the standard's.
+std::string NameOfType(const QuantType& type);
 
 // The recipe of a name:
 //   ACTIVATIONS/WEIGHTS   two type names (FindQuantType), as in bf16/nf4

@@ -18,14 +18,14 @@ using Row = AccuracyTable::Row;
 std::optional<double> MeritOf(const Row& row) {
   if (row.accuracy) return 100 * row.accuracy->top1();
   if (row.agreement) return 100 * row.agreement->top1();
-  return row.output_sqnr_db;
+  return row.output_sqnr_db();
 }
 
 std::string_view MeritName(const AccuracyTable& table) {
   for (const Row& row : table.rows) {
     if (row.accuracy) return "accuracy";
     if (row.agreement) return table.rows[0].format == "fp32" ? "as fp32" : "as reference";
-    if (row.output_sqnr_db) return "SQNR";
+    if (row.output_sqnr_db()) return row.outputs.size() == 1 ? "SQNR" : "least SQNR";
   }
   return "accuracy";
 }
@@ -33,7 +33,7 @@ std::string_view MeritName(const AccuracyTable& table) {
 std::string MeritText(const Row& row) {
   if (row.accuracy) return Percent(row.accuracy->top1(), 2);
   if (row.agreement) return Percent(row.agreement->top1(), 2);
-  return row.output_sqnr_db ? fmt::format("{:.1f} dB", *row.output_sqnr_db) : "-";
+  return row.output_sqnr_db() ? fmt::format("{:.1f} dB", *row.output_sqnr_db()) : "-";
 }
 
 // Points that a row loses against the first one; none where the rows have no accuracy.
@@ -246,6 +246,14 @@ std::string ToText(const AccuracyTable& table) {
   return out;
 }
 
+std::optional<double> AccuracyTable::Row::output_sqnr_db() const {
+  std::optional<double> least;
+  for (const OutputFidelity& output : outputs) {
+    if (output.sqnr_db.has_value()) least = std::min(least.value_or(*output.sqnr_db), *output.sqnr_db);
+  }
+  return least;
+}
+
 std::string ToJson(const AccuracyTable& table) {
   using Json = nlohmann::ordered_json;
   const auto counted = [](const std::optional<AccuracyReport>& a) {
@@ -264,7 +272,13 @@ std::string ToJson(const AccuracyTable& table) {
     json["accuracy"] = counted(row.accuracy);
     json["agreement"] = counted(row.agreement);
     json["drop_points"] = drop ? Json(*drop) : Json(nullptr);
-    json["output_sqnr_db"] = row.output_sqnr_db ? Json(*row.output_sqnr_db) : Json(nullptr);
+    const auto decibels = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
+    json["output_sqnr_db"] = decibels(row.output_sqnr_db());
+    json["outputs"] = Json::array();
+    for (const OutputFidelity& output : row.outputs) {
+      json["outputs"].push_back(
+          {{"name", output.name}, {"sqnr_db", decibels(output.sqnr_db)}, {"equal_share", output.equal_share}});
+    }
     json["activation_bits"] = row.activation_bits;
     json["weight_bits"] = row.weight_bits;
     json["multiply_picojoules_per_image"] = row.picojoules;

@@ -18,13 +18,15 @@ struct AccuracyTable {
     std::string machine;                            // the design point's variant; empty at the reference level
     std::optional<AccuracyReport> accuracy;         // where there are labels
     std::optional<AccuracyReport> agreement;        // classes equal to fp32's, where there are none
-    std::optional<double> output_sqnr_db;           // outputs against fp32's
+    std::vector<OutputFidelity> outputs;            // against fp32's
     double activation_bits = 32, weight_bits = 32;  // of an operand element, shares of block scales included
     double picojoules = 0;                          // of all multiplications of one image
     double host_share = 0;                          // of the operations
     std::optional<HostReason> host_reason;          // of the largest part of it
     double images_per_second = 0;
     std::string fault;  // why there are no figures
+    // The least of all outputs' signal to quantisation noise ratios.
+    std::optional<double> output_sqnr_db() const;
     // The network's mean of activation and weight bits, the abscissa of the picture.
     double bits() const { return (activation_bits + weight_bits) / 2; }
   };

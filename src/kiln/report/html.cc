@@ -48,11 +48,14 @@ std::string Cards(const RunReport& report) {
   }
   if (!report.cycles_per_image.empty()) {
     const auto [least, most] = std::minmax_element(report.cycles_per_image.begin(), report.cycles_per_image.end());
-    out += Card("cycles per " + ImagesAtOnce(report), Thousands(report.cycles_per_image.front()),
-                *least == *most ? "" : fmt::format("{} to {}", Thousands(*least), Thousands(*most)));
+    out += Card(
+        "cycles per " + ImagesAtOnce(report), Thousands(report.cycles_per_image.front()),
+        (*least == *most ? "" : fmt::format("{} to {}", Thousands(*least), Thousands(*most))) + PartialMark(report),
+        IsPartial(report) ? "bad" : "");
   }
   if (report.trace.has_value()) {
-    out += Card("utilisation", Percent(Utilisation(report)), "of the peak multiply-accumulates");
+    out += Card("utilisation", Percent(Utilisation(report)), "of the peak multiply-accumulates" + PartialMark(report),
+                IsPartial(report) ? "bad" : "");
   }
   if (report.machine.has_value()) {
     const auto host = std::count_if(report.kernels.begin(), report.kernels.end(),
@@ -95,7 +98,7 @@ std::string Settings(const RunReport& report) {
     if (cost.multipliers >= 0) out += Setting("multipliers", Thousands(cost.multipliers));
     if (cost.on_chip_memory_bits >= 0) out += Setting("on-chip memory", Bytes(cost.on_chip_memory_bits / 8));
     out += Setting("area", AreaLine(cost));
-    if (report.energy.has_value()) out += Setting("energy", EnergyLine(*report.energy));
+    if (report.energy.has_value()) out += Setting("energy", EnergyLine(*report.energy) + PartialMark(report));
     out += Setting("memory image", fmt::format("constants {}, activations {} at their peak",
                                                Bytes(report.constant_bytes), Bytes(report.activation_bytes)));
   }
@@ -111,8 +114,8 @@ std::string Settings(const RunReport& report) {
     out += Setting("agreement", fmt::format("{} and quantised name the same class on {}", report.reference,
                                             OfImages(*report.agreement)));
   }
-  if (report.output_sqnr_db.has_value()) {
-    out += Setting("outputs", fmt::format("signal to quantisation noise {:.1f} dB", *report.output_sqnr_db));
+  for (const OutputFidelity& output : report.outputs) {
+    out += Setting(&output == report.outputs.data() ? "outputs" : "", FidelityText(output));
   }
   for (const std::string& note : report.notes) out += Setting("note", note);
   return out + "</dl>";

@@ -44,6 +44,8 @@ Json Kernels(const RunReport& report) {
   return out;
 }
 
+Json Decibels(const std::optional<double>& value) { return value.has_value() ? Json(*value) : Json(nullptr); }
+
 // Absent figures are null.
 Json Figure(double value) { return value < 0 ? Json(nullptr) : Json(value); }
 
@@ -134,7 +136,12 @@ std::string ToJson(const RunReport& report) {
                       {"quantised", Accuracy(report.quantised)},
                       {"agreement", Accuracy(report.agreement)},
                       {"reference", report.reference}};
-  json["output_sqnr_db"] = report.output_sqnr_db.has_value() ? Json(*report.output_sqnr_db) : Json(nullptr);
+  json["output_sqnr_db"] = Decibels(report.output_sqnr_db());
+  json["outputs"] = Json::array();
+  for (const OutputFidelity& output : report.outputs) {
+    json["outputs"].push_back(
+        {{"name", output.name}, {"sqnr_db", Decibels(output.sqnr_db)}, {"equal_share", output.equal_share}});
+  }
   json["run"] = nullptr;
   if (!report.level.empty()) {
     json["run"] = {{"level", report.level}, {"images", report.images_run}, {"seconds", report.run_seconds}};
@@ -144,6 +151,7 @@ std::string ToJson(const RunReport& report) {
   json["utilisation"] = report.trace.has_value() ? Json(Utilisation(report)) : Json(nullptr);
   json["levels_compared"] = {{"images", report.compared_images}, {"different", report.different_images}};
   json["host_share"] = HostShare(report);
+  json["partial"] = IsPartial(report);
   const std::optional<HostReason> host = LargestHostReason(report);
   json["host_reason"] = host.has_value() ? Json(host->reason) : Json(nullptr);
   json["memory"] = {{"constant_bytes", report.constant_bytes}, {"activation_bytes", report.activation_bytes}};

@@ -83,6 +83,13 @@ std::string ScheduleText(const KernelInfo& kernel) {
   return kernel.schedule.empty() ? "optimal" : kernel.schedule + ", optimal";
 }
 
+std::string FidelityText(const OutputFidelity& output) {
+  if (output.sqnr_db.has_value()) {
+    return fmt::format("'{}': signal to quantisation noise {:.1f} dB", output.name, *output.sqnr_db);
+  }
+  return fmt::format("'{}': {} of the elements are equal", output.name, Percent(output.equal_share, 2));
+}
+
 std::string RunReport::Quantisation::Describe() const {
   if (recipe.empty()) return "the network's own parameters";
   return fmt::format("recipe {}, calibrated on {}", recipe, calibration);
@@ -118,6 +125,13 @@ double HostShare(const RunReport& report) {
     if (kernel.on_host()) host += kernel.operations;
   }
   return all == 0 ? 0 : static_cast<double>(host) / static_cast<double>(all);
+}
+
+bool IsPartial(const RunReport& report) { return HostShare(report) > kPartialHostShare; }
+
+std::string PartialMark(const RunReport& report) {
+  if (!IsPartial(report)) return "";
+  return fmt::format(" (PARTIAL: {} of the operations, the host does the rest)", Percent(1 - HostShare(report), 2));
 }
 
 namespace {
@@ -201,8 +215,8 @@ std::string ToText(const RunReport& report, int top) {
               fmt::format("{} of {} get the same class from {} and {}", Thousands(report.agreement->correct),
                           Counted(report.agreement->images, "image"), report.reference, quantised_name));
   }
-  if (report.output_sqnr_db.has_value()) {
-    lines.Add("outputs", fmt::format("signal to quantisation noise {:.1f} dB", *report.output_sqnr_db));
+  for (const OutputFidelity& output : report.outputs) {
+    lines.Add(&output == report.outputs.data() ? "outputs" : "", FidelityText(output));
   }
   if (report.images_run > 0 && report.run_seconds > 0) {
     lines.Add("simulation", fmt::format("{} level: {} in {:.2f} s, {:.0f} images/s", report.level,
@@ -211,9 +225,10 @@ std::string ToText(const RunReport& report, int top) {
   }
   if (!report.cycles_per_image.empty()) {
     const auto [least, most] = std::minmax_element(report.cycles_per_image.begin(), report.cycles_per_image.end());
-    lines.Add("time", fmt::format("{} cycles per {}{}", Thousands(*least), ImagesAtOnce(report),
-                                  *least == *most ? "" : " at least, " + Thousands(*most) + " at most"));
-    lines.Add("utilisation", fmt::format("{} of the peak", Percent(Utilisation(report))));
+    lines.Add("time",
+              fmt::format("{} cycles per {}{}{}", Thousands(*least), ImagesAtOnce(report),
+                          *least == *most ? "" : " at least, " + Thousands(*most) + " at most", PartialMark(report)));
+    lines.Add("utilisation", fmt::format("{} of the peak{}", Percent(Utilisation(report)), PartialMark(report)));
   }
   if (report.compared_images > 0) {
     lines.Add("bits", report.different_images == 0
@@ -233,7 +248,7 @@ std::string ToText(const RunReport& report, int top) {
     lines.Add("memory", fmt::format("constants {}, activations {} at their peak", Bytes(report.constant_bytes),
                                     Bytes(report.activation_bytes)));
     if (const std::string area = AreaLine(report.machine->cost); !area.empty()) lines.Add("area", area);
-    if (report.energy.has_value()) lines.Add("energy", EnergyLine(*report.energy));
+    if (report.energy.has_value()) lines.Add("energy", EnergyLine(*report.energy) + PartialMark(report));
   }
   std::string out = lines.Take();
   const std::string costs = report.machine.has_value() ? CostTable(report.machine->cost, report.energy) : "";

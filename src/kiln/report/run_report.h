@@ -19,6 +19,15 @@ struct AccuracyReport {
   double top1() const { return images == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(images); }
 };
 
+// How near one output is to the reference level's, over all images.
+struct OutputFidelity {
+  std::string name;
+  // Signal to quantisation noise in decibels: power of the reference over power of the difference. Absent for types
+  // other than fp32, without signal, and where both are equal.
+  std::optional<double> sqnr_db;
+  double equal_share = 0;  // of elements, those with the same bits at both levels, 0 to 1
+};
+
 // Texts that may be empty and counts that may be 0 were not known or not asked for.
 struct RunReport {
   struct Model {
@@ -49,10 +58,10 @@ struct RunReport {
   // What the reference level is called: "fp32", or "reference" where the network itself quantises.
   std::string reference = "fp32";
   std::optional<AccuracyReport> fp32, quantised;  // of the reference level, of the accelerator
-  // Power of the first output over the power of its difference between fp32 and quantised, over all images, in
-  // decibels.
-  std::optional<double> output_sqnr_db;
-  std::optional<AccuracyReport> agreement;  // images on which fp32 and quantised give the same class
+  std::vector<OutputFidelity> outputs;            // in the network's order; empty without both levels
+  // Images on which fp32 and quantised give the same class; only of networks that classify.
+  std::optional<AccuracyReport> agreement;
+  std::optional<double> output_sqnr_db() const { return outputs.empty() ? std::nullopt : outputs[0].sqnr_db; }
 
   std::string level;                                  // of the run over all images
   int64_t images_run = 0;                             // at that level
@@ -65,6 +74,9 @@ struct RunReport {
   std::optional<Trace> trace;  // of the first image, or the first that were worked on at once
   std::vector<std::string> notes;
 };
+
+// "'logits': signal to quantisation noise 31.2 dB".
+std::string FidelityText(const OutputFidelity& output);
 
 // "tiles of 14x28 pixels, optimal".
 std::string ScheduleText(const KernelInfo& kernel);
@@ -83,6 +95,14 @@ std::vector<KernelRow> KernelRows(const RunReport& report);
 
 // Share of operations that the host does, 0 to 1.
 double HostShare(const RunReport& report);
+
+// From this share of operations on the host, cycles, utilisation and energy are those of a part of the network: reports
+// mark them as partial, so that nobody compares them with those of a whole network.
+inline constexpr double kPartialHostShare = 0.1;
+// Whether the report's cycles and energy are partial: HostShare is above kPartialHostShare.
+bool IsPartial(const RunReport& report);
+// What text and HTML write after a partial figure: " (PARTIAL: 0.01 % of the operations)"; empty for a whole network.
+std::string PartialMark(const RunReport& report);
 
 // Why operations are on the host: of all reasons the one that most of them are there for.
 struct HostReason {

@@ -22,6 +22,7 @@
 
 #include "kiln/ir/graph.h"
 #include "kiln/ir/tensor.h"
+#include "kiln/quantise/recipe.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/interface/cost.h"
 #include "kiln/targets/interface/program.h"
@@ -90,6 +91,12 @@ struct Waveform {
   int64_t begin = 0, end = 0;  // cycles, from the start of the kernel's stretch between host kernels
 };
 
+// A recipe with its name in tables and, where a name can say all of it, for --quantise.
+struct NamedRecipe {
+  std::string name;
+  Recipe recipe;
+};
+
 class Accelerator {
  public:
   virtual ~Accelerator() = default;
@@ -101,6 +108,9 @@ class Accelerator {
   // weights in. Compile names the value that is not in one of them.
   virtual std::vector<std::string> ActivationFormats() const = 0;
   virtual std::vector<std::string> WeightFormats() const = 0;
+  // The recipe whose formats are the machine's own, so that all layers it was built for run on it. Commands use it
+  // where the user names no recipe.
+  virtual NamedRecipe OwnRecipe() const = 0;
 
   // A variant of the design point, alike in everything but its number formats: the array (or whatever multiplies) takes
   // activations of one type and weights of another. Sums, unless the family says otherwise:

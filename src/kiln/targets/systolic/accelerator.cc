@@ -4,6 +4,7 @@
 
 #include "fmt/format.h"
 #include "kiln/ir/shape_inference.h"
+#include "kiln/quantise/recipe_names.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/interface/family.h"
 #include "kiln/targets/systolic/codegen.h"
@@ -46,6 +47,33 @@ std::vector<std::string> SystolicAccelerator::WeightFormats() const {
   std::vector<std::string> names;
   for (int p = 0; p < config_.precisions(); ++p) AddNames(config_.weight_format_of(p), &names);
   return names;
+}
+
+NamedRecipe SystolicAccelerator::OwnRecipe() const {
+  const auto type_of = [this](const Format& format) {
+    QuantType type{.format = format};
+    if (config_.block_size > 0) {
+      type.scheme = Scheme::kPerBlock;
+      type.block_size = config_.block_size;
+      type.scale_format = config_.scale_format;
+    } else if (!format.is_whole()) {
+      type.scheme = Scheme::kNone;
+    }
+    return type;
+  };
+  const QuantType inputs = type_of(config_.input_format), weights = type_of(config_.weight_format);
+  const auto name_of = [](const QuantType& type) {
+    const std::string name = NameOfType(type);
+    return !name.empty() ? name : fmt::format("{} in blocks of {}", type.format.name, type.block_size);
+  };
+  const std::string name = inputs == weights ? name_of(inputs) : name_of(inputs) + "/" + name_of(weights);
+  NamedRecipe own{.name = name, .recipe = name == "int8" ? Int8Recipe() : RecipeWithScales(inputs, weights)};
+  QuantType& activations = own.recipe.activations.type;
+  if (!activations.symmetric && !config_.accumulation_format.is_integer()) {
+    activations.symmetric = true;  // a zero point's correction needs integer sums
+    own.name += "-symmetric";
+  }
+  return own;
 }
 
 StatusOr<std::unique_ptr<Accelerator>> SystolicAccelerator::WithFormats(const QuantType& activations,

@@ -21,6 +21,7 @@ class SystolicAccelerator final : public Accelerator {
   std::string Describe() const override { return PrintConfig(config_); }
   std::vector<std::string> ActivationFormats() const override;
   std::vector<std::string> WeightFormats() const override;
+  NamedRecipe OwnRecipe() const override;
   StatusOr<std::unique_ptr<Accelerator>> WithFormats(const QuantType& activations,
                                                      const QuantType& weights) const override;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kiln/ir/shape_inference.h"
+#include "kiln/quantise/recipe_names.h"
 #include "kiln/support/integer.h"
 #include "kiln/targets/interface/family.h"
 #include "kiln/targets/vta/codegen.h"
@@ -33,6 +34,14 @@ std::vector<std::string> VtaAccelerator::ActivationFormats() const {
 }
 
 std::vector<std::string> VtaAccelerator::WeightFormats() const { return Integers("int", config_.weight_bits); }
+
+NamedRecipe VtaAccelerator::OwnRecipe() const {
+  const std::string inputs = "int" + std::to_string(config_.input_bits);
+  const std::string weights = "int" + std::to_string(config_.weight_bits);
+  if (inputs == "int8" && weights == "int8") return {.name = "int8", .recipe = Int8Recipe()};
+  return {.name = inputs == weights ? inputs : inputs + "/" + weights,
+          .recipe = RecipeWithScales(*FindQuantType(inputs), *FindQuantType(weights))};
+}
 
 StatusOr<std::unique_ptr<Program>> VtaAccelerator::Compile(const Graph& graph, const CompileOptions& options) const {
   return CompileWithThreads(graph, options, 0);

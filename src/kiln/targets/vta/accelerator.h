@@ -22,6 +22,7 @@ class VtaAccelerator final : public Accelerator {
   std::string Describe() const override { return PrintConfig(config_); }
   std::vector<std::string> ActivationFormats() const override;
   std::vector<std::string> WeightFormats() const override;
+  NamedRecipe OwnRecipe() const override;
 
   StatusOr<std::unique_ptr<Program>> Compile(const Graph& graph, const CompileOptions& options) const override;
   // As Compile, with so many virtual threads in every layer (codegen.h).

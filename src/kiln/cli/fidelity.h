@@ -1,0 +1,47 @@
+// How near a quantised network's outputs are to the reference level's: every output, by name.
+#ifndef KILN_CLI_FIDELITY_H_
+#define KILN_CLI_FIDELITY_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kiln/ir/graph.h"
+#include "kiln/ir/tensor.h"
+#include "kiln/report/run_report.h"
+
+namespace kiln::cli {
+
+// Returns whether an output has the form of class scores: fp32 with two or more numbers per image along the second
+// axis, all other axes of size 1.
+bool HasFormOfScores(const Value& output);
+
+// Returns whether a network without labels is taken for a classifier: it has one output, in the form of scores, that is
+// not as large as its input (an autoencoder's is).
+bool IsClassifier(const Graph& network);
+
+// The class with the greatest score for each image of `scores`, [images, ...]; the lowest index wins a tie.
+std::vector<int32_t> ClassesOf(const Tensor& scores);
+
+// Compares outputs of two runs chunk by chunk. fp32 outputs get a signal to quantisation noise ratio over all images;
+// other types the share of elements that are equal.
+class Fidelity {
+ public:
+  explicit Fidelity(const Graph& network);
+  // Both hold one tensor per output, [images, ...], for the same images.
+  void Add(const std::vector<Tensor>& reference, const std::vector<Tensor>& quantised);
+  std::vector<OutputFidelity> Report() const;
+
+ private:
+  struct Sums {
+    std::string name;
+    double signal = 0, noise = 0;     // fp32: sums of squares of the reference, and of the difference
+    int64_t elements = 0, equal = 0;  // of all types
+    bool is_float = true;
+  };
+  std::vector<Sums> outputs_;
+};
+
+}  // namespace kiln::cli
+
+#endif  // KILN_CLI_FIDELITY_H_
