@@ -1,8 +1,11 @@
 #include "kiln/cli/vta_serve.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <CLI/App.hpp>
+#include <algorithm>
+#include <chrono>
 
 #include "kiln/cli/checks.h"
 #include "kiln/cli/vta_config.h"
@@ -15,6 +18,23 @@ namespace {
 constexpr uint64_t kMiB = 1 << 20;
 constexpr int64_t kMostMiB = 4095;               // addresses have 32 bits
 constexpr uint64_t kMostInstructions = 2 << 20;  // what the runtime has room for
+constexpr int kMostIdleMinutes = 24 * 60;
+// Open files of a connection (its socket, and the event queue and timer behind it, a simulator's pipe), and of the
+// rest.
+constexpr rlim_t kFilesOfConnection = 5, kOtherFiles = 256;
+
+// Makes sure that this program may have as many open files as its connections take.
+Status AllowOpenFiles(int machines) {
+  const rlim_t needed = kFilesOfConnection * (static_cast<rlim_t>(machines) + vta::kMostStrangers) + kOtherFiles;
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return OkStatus();
+  limit.rlim_cur = std::min(needed, limit.rlim_max);
+  if (limit.rlim_cur >= needed && setrlimit(RLIMIT_NOFILE, &limit) == 0) return OkStatus();
+  return ErrorAt("", "--machines",
+                 fmt::format("{} machines need up to {} open files, and {} are allowed", machines, needed,
+                             static_cast<uint64_t>(limit.rlim_max)),
+                 "raise the limit (ulimit -Hn) or give fewer");
+}
 
 }  // namespace
 
@@ -42,6 +62,10 @@ void ServeCommand::Declare(CLI::App& app) {
       ->check(InRange(1, kMostMiB))
       ->type_name("N")
       ->capture_default_str();
+  app.add_option("--idle", idle_minutes_, "Minutes between two requests after which a client loses its machine")
+      ->check(InRange(1, kMostIdleMinutes))
+      ->type_name("N")
+      ->capture_default_str();
   DeclareVtaSteps(app, &most_steps_);
   app.footer(
       "Clients name it remote:HOST:PORT and have the token in KILN_VTA_TOKEN, or a file with it in "
@@ -63,6 +87,8 @@ Status ServeCommand::Run(Context& context) const {
   settings.address = address_;
   settings.port = static_cast<uint16_t>(port_);
   settings.machines = machines_;
+  settings.times.between = std::chrono::minutes(idle_minutes_);
+  KILN_RETURN_IF_ERROR(AllowOpenFiles(machines_));
   KILN_ASSIGN_OR_RETURN(const std::unique_ptr<vta::RemoteServer> server, vta::RemoteServer::Start(settings));
   if (!server->is_loopback()) {
     context.err << "kiln: note: token and data go over the network as they are; beyond a network of your own, use a "

@@ -17,7 +17,7 @@ class ServeCommand {
 
  private:
   std::string device_ = "functional", config_, address_ = "127.0.0.1", token_file_;
-  int port_ = 0, machines_ = 4;
+  int port_ = 0, machines_ = 4, idle_minutes_ = 60;
   uint64_t memory_mib_ = 1024, most_steps_ = kVtaSteps;
 };
 

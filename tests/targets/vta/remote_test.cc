@@ -14,6 +14,7 @@
 #include "kiln/targets/vta/runtime_vector.h"
 #include "tests/shared_folder.h"
 #include "tests/targets/vta/local_server.h"
+#include "tests/targets/vta/soak.h"
 
 namespace kiln::vta {
 namespace {
@@ -26,30 +27,6 @@ const Config kConfig = *ParseOriginalConfig("{}", "default");
 constexpr Milliseconds kLong{20'000};
 
 using Bytes = std::vector<uint8_t>;
-
-// acc[i] = from[i] + `immediate` for 64 elements of 16, stored as output codes.
-StatusOr<Bytes> AddImmediate(Runtime& runtime, const Bytes& from, int32_t immediate) {
-  KILN_ASSIGN_OR_RETURN(Buffer * in, runtime.AllocateBuffer(from.size()));
-  KILN_ASSIGN_OR_RETURN(Buffer * out, runtime.AllocateBuffer(1024));
-  KILN_RETURN_IF_ERROR(runtime.CopyIn(from, *in, 0));
-  KILN_RETURN_IF_ERROR(runtime.Load(*in, {.memory = Memory::kAccumulator8, .x_size = 64, .y_size = 1, .x_stride = 64}));
-  KernelSlot slot;
-  KILN_RETURN_IF_ERROR(runtime.PushKernel(Kernel::Mode::kAlu, slot, {}, [&]() -> Status {
-    KILN_RETURN_IF_ERROR(runtime.BeginLoop(64, 1, 1, 0));
-    KILN_RETURN_IF_ERROR(runtime.AddUop(
-        {.mode = Kernel::Mode::kAlu, .uop = {}, .alu = 2, .use_immediate = true, .immediate = immediate}));
-    return runtime.EndLoop();
-  }));
-  KILN_RETURN_IF_ERROR(runtime.DependencyPush(2, 3));
-  KILN_RETURN_IF_ERROR(runtime.DependencyPop(2, 3));
-  KILN_RETURN_IF_ERROR(runtime.Store({.memory = Memory::kOutput, .x_size = 64, .y_size = 1, .x_stride = 64}, *out));
-  KILN_RETURN_IF_ERROR(runtime.Synchronise(0));
-  Bytes bytes(1024);
-  KILN_RETURN_IF_ERROR(runtime.CopyOut(*out, 0, bytes));
-  KILN_RETURN_IF_ERROR(runtime.FreeBuffer(in));
-  KILN_RETURN_IF_ERROR(runtime.FreeBuffer(out));
-  return bytes;
-}
 
 class VtaRemote : public testing::Test {
  protected:

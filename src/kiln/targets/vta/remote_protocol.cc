@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <exception>
 #include <utility>
 
@@ -190,20 +191,29 @@ Status RemoteSession::Serve(RequestKind kind, PayloadReader& payload, FrameWrite
 }
 
 void ServeRequests(ByteChannel& channel, RemoteSession& session, const ServiceTimes& times) {
+  using Duration = ByteChannel::Duration;
+  const auto hello_end = std::chrono::steady_clock::now() + times.hello;
+  bool greeted = false;
+  // One limit for all steps up to the hello's end: a client that sends a byte now and then gains no time by it.
+  const auto limit = [&](Duration later) {
+    if (greeted) return later;
+    const auto left = std::chrono::duration_cast<Duration>(hello_end - std::chrono::steady_clock::now());
+    return std::max(left, Duration::zero());
+  };
   std::vector<uint8_t> payload;
-  bool first = true;
   while (!session.ended()) {
     std::array<uint8_t, FrameHeader::kBytes> bytes;
-    if (!channel.Receive(bytes, first ? times.hello : times.between).ok()) return;
+    if (!channel.Receive(bytes, limit(times.between)).ok()) return;
     const FrameHeader header = FrameHeader::Parse(bytes);
     if (const Status status = session.CheckHeader(header); !status.ok()) {
-      (void)channel.Send(RemoteSession::ErrorReply(status), times.of_a_message);  // nothing comes behind it
+      (void)channel.Send(RemoteSession::ErrorReply(status), limit(times.of_a_message));  // nothing comes behind it
       return;
     }
     payload.resize(header.payload);
-    if (!channel.Receive(payload, first ? times.hello : times.of_a_message).ok()) return;
-    if (!channel.Send(session.Handle(header, payload), times.of_a_message).ok()) return;
-    first = false;
+    if (!channel.Receive(payload, limit(times.of_a_message)).ok()) return;
+    const std::vector<uint8_t> reply = session.Handle(header, payload);
+    greeted = !session.ended();
+    if (!channel.Send(reply, limit(times.of_a_message)).ok()) return;
   }
 }
 

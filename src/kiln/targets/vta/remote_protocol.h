@@ -137,12 +137,13 @@ class ByteChannel {
 };
 
 struct ServiceTimes {
-  ByteChannel::Duration hello{10'000};         // from the connection to the hello's end
-  ByteChannel::Duration between{3'600'000};    // from one request to the next
+  ByteChannel::Duration hello{10'000};         // from the connection to the last byte of the hello, however it comes
+  ByteChannel::Duration between{3'600'000};    // from one reply to the next request's header
   ByteChannel::Duration of_a_message{30'000};  // from a header to the payload's end; for a reply to be taken
 };
 
-// Answers requests until the conversation ends, the channel closes, or the client takes too long.
+// Answers requests until the conversation ends, the channel closes, or the client takes too long. The time for the
+// hello begins with the call.
 void ServeRequests(ByteChannel& channel, RemoteSession& session, const ServiceTimes& times);
 
 }  // namespace kiln::vta

@@ -1,19 +1,40 @@
 #include "kiln/targets/vta/remote_server.h"
 
+#include <algorithm>
 #include <exception>
+#include <map>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "fmt/format.h"
 
 namespace kiln::vta {
 namespace {
 
-// Connections beyond those with machines: clients that have not said hello yet, or are being turned away.
-constexpr size_t kStrangers = 16;
+// Threads of connections that are over. Each ends within kGoodbye, or at once when it is dropped.
+constexpr int64_t kMostClosing = 32;
 constexpr ByteChannel::Duration kGoodbye{1000};
 
 }  // namespace
+
+std::optional<size_t> StrangerToDrop(std::span<const std::string> waiting, const std::string& newcomer) {
+  std::map<std::string_view, size_t> count;
+  for (const std::string& address : waiting) ++count[address];
+  std::optional<std::string_view> from;
+  if (count[newcomer] >= kMostStrangersOfAddress) {
+    from = newcomer;
+  } else if (waiting.size() >= kMostStrangers) {
+    size_t most = 0;
+    for (const std::string& address : waiting) {  // the oldest first
+      if (count[address] <= most) continue;
+      most = count[address];
+      from = address;
+    }
+  }
+  if (!from.has_value()) return std::nullopt;
+  return static_cast<size_t>(std::ranges::find(waiting, *from) - waiting.begin());
+}
 
 StatusOr<std::unique_ptr<RemoteServer>> RemoteServer::Start(ServerSettings settings) {
   const ServiceSettings& service = settings.service;
@@ -32,9 +53,16 @@ RemoteServer::RemoteServer(ServerSettings settings, std::unique_ptr<TcpListener>
 RemoteServer::~RemoteServer() {
   listener_->Interrupt();
   Wait();
+  {
+    const std::scoped_lock lock(mutex_);
+    for (Connection& one : connections_) one.channel->Interrupt();
+  }
+  connections_.clear();  // joins their threads, which take mutex_ to the end; nobody else is left to change the list
+}
+
+int RemoteServer::machines() const {
   const std::scoped_lock lock(mutex_);
-  for (Connection& one : connections_) one.channel->Interrupt();
-  for (Connection& one : connections_) one.thread.join();
+  return machines_;
 }
 
 void RemoteServer::Wait() {
@@ -42,55 +70,99 @@ void RemoteServer::Wait() {
 }
 
 void RemoteServer::AcceptAll() {
-  while (auto channel = listener_->Accept()) {
+  while (auto channel = listener_->Accept([this] { DropOldestStranger(); })) {
     try {
       Begin(std::move(channel));
     } catch (const std::exception&) {
-      // No thread or memory for it now: the connection is closed, and the next one may fare better.
+      DropOldestStranger();  // no thread or memory for the new connection, which is closed: make room for the next
     }
   }
 }
 
-void RemoteServer::Begin(std::unique_ptr<TcpChannel> channel) {
+void RemoteServer::Drop(Connection& connection) {
+  connection.stage = Stage::kClosing;
+  connection.channel->Interrupt();
+}
+
+void RemoteServer::DropOldestStranger() {
   const std::scoped_lock lock(mutex_);
-  std::erase_if(connections_, [](Connection& one) {
-    if (one.ended) one.thread.join();
-    return one.ended.load();
-  });
-  if (connections_.size() >= static_cast<size_t>(settings_.machines) + kStrangers) {
-    const Status busy = absl::ResourceExhaustedError("the server has too many connections; try again later");
-    (void)channel->Send(RemoteSession::ErrorReply(busy), kGoodbye);
-    return;
+  const auto oldest =
+      std::ranges::find_if(connections_, [](const Connection& one) { return one.stage == Stage::kHello; });
+  if (oldest != connections_.end()) Drop(*oldest);
+}
+
+void RemoteServer::MakeRoom(const std::string& newcomer, std::unique_lock<std::mutex>& lock) {
+  std::vector<std::string> waiting;
+  std::vector<Connection*> strangers;
+  for (Connection& one : connections_) {
+    if (one.stage != Stage::kHello) continue;
+    waiting.push_back(one.channel->peer());
+    strangers.push_back(&one);
   }
-  Connection& one = connections_.emplace_back();
-  one.channel = std::move(channel);
+  if (const auto drop = StrangerToDrop(waiting, newcomer)) Drop(*strangers[*drop]);
+  // A thread that is interrupted ends as soon as it is scheduled, so this waits for no client's doing.
+  const auto closing = [this] {
+    return std::ranges::count_if(connections_, [](const Connection& one) { return one.stage == Stage::kClosing; });
+  };
+  if (closing() < kMostClosing) return;
+  for (Connection& one : connections_) {
+    if (one.stage == Stage::kClosing) one.channel->Interrupt();
+  }
+  ended_.wait(lock, [&] { return closing() < kMostClosing; });
+}
+
+void RemoteServer::Begin(std::unique_ptr<TcpChannel> channel) {
+  std::list<Connection> over;  // their threads are joined after the lock is gone
+  std::unique_lock lock(mutex_);
+  MakeRoom(channel->peer(), lock);
+  for (auto one = connections_.begin(); one != connections_.end();) {
+    const auto next = std::next(one);
+    if (one->stage == Stage::kEnded) over.splice(over.end(), connections_, one);
+    one = next;
+  }
+  Connection& connection = connections_.emplace_back();
+  connection.channel = std::move(channel);
   try {
-    one.thread = std::thread([this, &one] { Serve(one); });
+    connection.thread = std::jthread([this, &connection] { Serve(connection); });
   } catch (const std::system_error&) {
     connections_.pop_back();
     throw;
   }
 }
 
+// Turns a stranger with the right hello into a client, unless it was displaced just now.
+Status RemoteServer::Admit(Connection& connection) {
+  const std::scoped_lock lock(mutex_);
+  if (connection.stage != Stage::kHello) return absl::UnavailableError("the connection was closed");
+  if (machines_ >= settings_.machines) {
+    return absl::ResourceExhaustedError(
+        fmt::format("all of the server's {} machines are in use; try again later", settings_.machines));
+  }
+  connection.stage = Stage::kClient;
+  ++machines_;
+  return OkStatus();
+}
+
 void RemoteServer::Serve(Connection& connection) {
-  bool admitted = false;
   try {
-    RemoteSession session(settings_.service, [&]() -> Status {
-      if (machines_.fetch_add(1) >= settings_.machines) {
-        --machines_;
-        return absl::ResourceExhaustedError(
-            fmt::format("all of the server's {} machines are in use; try again later", settings_.machines));
-      }
-      admitted = true;
-      return OkStatus();
-    });
+    RemoteSession session(settings_.service, [&] { return Admit(connection); });
     ServeRequests(*connection.channel, session, settings_.times);
   } catch (const std::exception&) {
     // Out of memory for this client; the machine and the connection go, the others stay.
   }
-  if (admitted) --machines_;
-  connection.channel->CloseGently(kGoodbye);
-  connection.ended = true;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (connection.stage == Stage::kClient) --machines_;
+    connection.stage = Stage::kClosing;
+  }
+  try {
+    connection.channel->CloseGently(kGoodbye);
+  } catch (const std::exception&) {
+    // The channel closes with the connection.
+  }
+  const std::scoped_lock lock(mutex_);
+  connection.stage = Stage::kEnded;
+  ended_.notify_all();
 }
 
 }  // namespace kiln::vta

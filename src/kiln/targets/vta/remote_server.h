@@ -1,11 +1,17 @@
 // Devices for clients elsewhere: listens, and gives each client a machine of its own.
+//
+// Anybody who can connect costs the server something before the token proves that it is a client. The server bounds
+// that cost: connections whose hello is not complete ("strangers") have a small budget of their own, in which a newer
+// one displaces an older one. Clients with machines are never displaced.
 #ifndef KILN_TARGETS_VTA_REMOTE_SERVER_H_
 #define KILN_TARGETS_VTA_REMOTE_SERVER_H_
 
-#include <atomic>
+#include <condition_variable>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -13,6 +19,15 @@
 #include "kiln/targets/vta/remote_transport.h"
 
 namespace kiln::vta {
+
+// Connections that have not said hello: at once, and of one address (TcpChannel::peer).
+inline constexpr size_t kMostStrangers = 64, kMostStrangersOfAddress = 32;
+
+// Chooses the stranger that a new one from `newcomer` displaces, as an index into `waiting` (addresses of strangers,
+// the oldest first): the oldest of the newcomer's address where that address has its share already; else, with no place
+// left, the oldest of the address that has the most (of several such addresses, the one with the oldest stranger).
+// Nullopt: there is room.
+std::optional<size_t> StrangerToDrop(std::span<const std::string> waiting, const std::string& newcomer);
 
 struct ServerSettings {
   ServiceSettings service;
@@ -34,26 +49,37 @@ class RemoteServer {
 
   Endpoint local() const { return listener_->local(); }
   bool is_loopback() const { return listener_->is_loopback(); }
-  int machines() const { return machines_; }  // that clients have now
-  void Wait();                                // for ever, or until the listener fails
+  int machines() const;  // that clients have now
+  void Wait();           // for ever, or until the listener fails
 
  private:
+  enum class Stage : uint8_t {
+    kHello,    // a stranger
+    kClient,   // has a machine
+    kClosing,  // displaced, or the conversation is over; the thread ends within a second
+    kEnded,    // the thread touches nothing any more
+  };
   struct Connection {
     std::unique_ptr<TcpChannel> channel;
-    std::atomic<bool> ended = false;
-    std::thread thread;
+    Stage stage = Stage::kHello;  // under mutex_
+    std::jthread thread;
   };
 
   RemoteServer(ServerSettings settings, std::unique_ptr<TcpListener> listener);
   void AcceptAll();
-  void Serve(Connection& connection);
   void Begin(std::unique_ptr<TcpChannel> channel);
+  void MakeRoom(const std::string& newcomer, std::unique_lock<std::mutex>& lock);
+  void DropOldestStranger();
+  static void Drop(Connection& connection);
+  Status Admit(Connection& connection);
+  void Serve(Connection& connection);
 
   const ServerSettings settings_;
   const std::unique_ptr<TcpListener> listener_;
-  std::atomic<int> machines_ = 0;
-  std::mutex mutex_;
-  std::list<Connection> connections_;  // under mutex_
+  mutable std::mutex mutex_;
+  std::condition_variable ended_;      // some connection's stage has become kEnded
+  int machines_ = 0;                   // under mutex_: connections of stage kClient
+  std::list<Connection> connections_;  // under mutex_, the oldest first; the accepting thread adds and removes
   std::thread accepting_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <netinet/tcp.h>
 
+#include <algorithm>
 #include <array>
 #include <asio/buffer.hpp>
 #include <asio/connect.hpp>
@@ -12,7 +13,9 @@
 #include <asio/steady_timer.hpp>
 #include <asio/write.hpp>
 #include <charconv>
+#include <exception>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "fmt/format.h"
@@ -30,6 +33,16 @@ constexpr int kKeepIdleSeconds = 30, kKeepIntervalSeconds = 10, kKeepCount = 3;
 using KeepIdle = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPIDLE>;
 using KeepInterval = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPINTVL>;
 using KeepCount = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPCNT>;
+
+// The part of a client's address that TcpChannel::peer returns.
+std::string PeerOf(const asio::ip::address& address) {
+  if (address.is_v4()) return address.to_string();
+  const asio::ip::address_v6 six = address.to_v6();
+  if (six.is_v4_mapped()) return asio::ip::make_address_v4(asio::ip::v4_mapped, six).to_string();
+  asio::ip::address_v6::bytes_type bytes = six.to_bytes();
+  std::fill(bytes.begin() + 8, bytes.end(), uint8_t{0});
+  return asio::ip::address_v6(bytes).to_string() + "/64";
+}
 
 // What a running operation comes to: nothing yet, or its error.
 using Outcome = std::optional<asio::error_code>;
@@ -98,7 +111,8 @@ struct TcpChannel::Socket {
   }
 };
 
-TcpChannel::TcpChannel(std::unique_ptr<Socket> socket) : socket_(std::move(socket)) {}
+TcpChannel::TcpChannel(std::unique_ptr<Socket> socket, std::string peer)
+    : socket_(std::move(socket)), peer_(std::move(peer)) {}
 TcpChannel::~TcpChannel() = default;
 
 StatusOr<std::unique_ptr<TcpChannel>> TcpChannel::Connect(const Endpoint& to, Duration most) {
@@ -192,21 +206,35 @@ Endpoint TcpListener::local() const {
 
 bool TcpListener::is_loopback() const { return acceptor_->local.address().is_loopback(); }
 
-std::unique_ptr<TcpChannel> TcpListener::Accept() {
+std::unique_ptr<TcpChannel> TcpListener::TryAccept() {
+  auto socket = std::make_unique<TcpChannel::Socket>();
+  Tcp::endpoint peer;
+  Outcome outcome;
+  acceptor_->acceptor.async_accept(socket->socket, peer, [&](const asio::error_code& error) { outcome = error; });
+  acceptor_->context.restart();
+  while (!outcome.has_value()) acceptor_->context.run_one();
+  if (*outcome) return nullptr;
+  SetOptions(socket->socket);
+  return std::unique_ptr<TcpChannel>(new TcpChannel(std::move(socket), PeerOf(peer.address())));
+}
+
+std::unique_ptr<TcpChannel> TcpListener::Accept(const std::function<void()>& shortage) {
   while (acceptor_->acceptor.is_open()) {
-    auto socket = std::make_unique<TcpChannel::Socket>();
-    Outcome outcome;
-    acceptor_->acceptor.async_accept(socket->socket, [&](const asio::error_code& error) { outcome = error; });
-    acceptor_->context.restart();
-    while (!outcome.has_value()) acceptor_->context.run_one();
-    if (!*outcome) {
-      SetOptions(socket->socket);
-      return std::unique_ptr<TcpChannel>(new TcpChannel(std::move(socket)));
+    try {
+      if (auto channel = TryAccept()) return channel;
+      if (!acceptor_->acceptor.is_open()) break;
+      if (shortage) shortage();
+      asio::steady_timer timer(acceptor_->context, kAcceptAgain);
+      timer.async_wait([](const asio::error_code& /*error*/) {});
+      acceptor_->context.restart();
+      acceptor_->context.run_one();
+    } catch (const std::exception&) {
+      // A socket has an event queue of its own, for which there are no file descriptors or memory.
+      if (shortage) shortage();
+      std::this_thread::sleep_for(kAcceptAgain);
+      acceptor_->context.restart();
+      acceptor_->context.poll();  // an interruption
     }
-    asio::steady_timer timer(acceptor_->context, kAcceptAgain);
-    timer.async_wait([](const asio::error_code& /*error*/) {});
-    acceptor_->context.restart();
-    if (acceptor_->acceptor.is_open()) acceptor_->context.run_one();
   }
   return nullptr;
 }

@@ -3,6 +3,7 @@
 #define KILN_TARGETS_VTA_REMOTE_TRANSPORT_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -37,12 +38,16 @@ class TcpChannel final : public ByteChannel {
   void CloseGently(Duration most);
   // From any thread: a Receive or Send that runs or comes later ends with Unavailable.
   void Interrupt();
+  // The client's network address, for limits per client: an IPv4 address, or the first 64 bits of an IPv6 address,
+  // because one host usually owns all addresses behind them. Empty for a channel that Connect made.
+  const std::string& peer() const { return peer_; }
 
  private:
   friend class TcpListener;
   struct Socket;
-  explicit TcpChannel(std::unique_ptr<Socket> socket);
+  explicit TcpChannel(std::unique_ptr<Socket> socket, std::string peer = "");
   const std::unique_ptr<Socket> socket_;
+  const std::string peer_;
 };
 
 class TcpListener {
@@ -56,14 +61,17 @@ class TcpListener {
 
   Endpoint local() const;
   bool is_loopback() const;
-  // The next connection; null once interrupted. Errors that pass (no more file descriptors) are waited out.
-  std::unique_ptr<TcpChannel> Accept();
+  // Returns the next connection, or null once interrupted. Where the system lacks file descriptors or memory for a
+  // connection, calls `shortage`, which may free some, and tries again after a tenth of a second. Does not throw.
+  std::unique_ptr<TcpChannel> Accept(const std::function<void()>& shortage = {});
   // From any thread: ends Accept for good.
   void Interrupt();
 
  private:
   struct Acceptor;
   explicit TcpListener(std::unique_ptr<Acceptor> acceptor);
+  // One attempt at Accept: null where the system lacks something for it, or after an interruption.
+  std::unique_ptr<TcpChannel> TryAccept();
   const std::unique_ptr<Acceptor> acceptor_;
 };
 
