@@ -10,7 +10,8 @@
 
 #include "fmt/format.h"
 #include "kiln/hardware/rtl_format.h"
-#include "kiln/hardware/synthesis_mapping.h"
+#include "kiln/hardware/synthesis_flow.h"
+#include "kiln/hardware/synthesis_parts.h"
 #include "kiln/numerics/format.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
@@ -106,7 +107,8 @@ TEST_F(SynthesisSourcesOfFolder, ComeFromItsList) {
   const auto sources = Sources();
   ASSERT_TRUE(sources.ok()) << sources.status();
   EXPECT_EQ(sources->top, "machine");
-  EXPECT_THAT(sources->files, testing::ElementsAre(folder_.path() / "first.sv", folder_.path() / "top.sv"));
+  EXPECT_EQ(sources->folder, folder_.path());
+  EXPECT_THAT(sources->files, testing::ElementsAre("first.sv", "top.sv"));
   EXPECT_EQ(Sources("other")->top, "other");
   EXPECT_FALSE(Sources("a; exec b").ok());
 }
@@ -141,7 +143,7 @@ class Tools : public testing::Test {
   }
   DesignSources Design(const char* text) const {
     EXPECT_TRUE(WriteFile(work_.path() / "top.sv", text).ok());
-    return {.files = {work_.path() / "top.sv"}, .folders = {}, .top = "top"};
+    return {.folder = work_.path(), .files = {"top.sv"}, .folders = {}, .top = "top"};
   }
   TemporaryFolder work_;
 };

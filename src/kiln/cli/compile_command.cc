@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <CLI/App.hpp>
 #include <filesystem>
+#include <string>
+#include <string_view>
 
 #include "kiln/cli/arguments.h"
 #include "kiln/cli/command.h"
@@ -48,6 +50,15 @@ std::string CostsOf(const RunReport& report) {
   return table.empty() ? text : text + '\n' + table;
 }
 
+// A path as one word of a shell, for commands that a user may copy.
+std::string ShellWord(const std::string& path) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+,=@:%";
+  if (path.find_first_not_of(kPlain) == std::string::npos) return path;
+  std::string word = "'";
+  for (const char c : path) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
 class CompileCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -85,7 +96,7 @@ class CompileCommand final : public Command {
       const std::filesystem::path folder(folder_);
       KILN_RETURN_IF_ERROR(compiled.accelerator->EmitRtl(program, folder));
       KILN_RETURN_IF_ERROR(hardware::AddToRtlProject(folder, "kernels.txt", kernels));
-      text += fmt::format("\nSystemVerilog in {}: make -C {} lint, sim, synth\n", folder_, folder_);
+      text += fmt::format("\nSystemVerilog in {}: make -C {} lint, sim, synth\n", folder_, ShellWord(folder_));
     }
     return WriteResults(context.out, json_, text, ToJson(compiled.report));
   }

@@ -7,6 +7,8 @@
 #include <set>
 
 #include "fmt/format.h"
+#include "kiln/hardware/synthesis_flow.h"
+#include "kiln/hardware/tool_names.h"
 #include "kiln/hardware/verilog_text.h"
 #include "kiln/support/file.h"
 #include "kiln/support/installation.h"
@@ -66,17 +68,38 @@ std::string SettingsOf(const RtlProject& project) {
 // The list of what an emission has written, so that the next one leaves nothing of it behind: a path below the folder a
 // line.
 constexpr char kEmitted[] = "emitted.txt";
+// What `make synth` runs.
+constexpr char kScript[] = "synth.ys";
 
 std::set<std::string> EmittedFiles(const fs::path& folder) {
   std::set<std::string> files;
   const auto list = ReadFile(folder / kEmitted, 1 << 20);
   if (!list.ok()) return files;
   for (const std::string& line : LinesOf(*list)) {
-    const fs::path file = fs::path(line).lexically_normal();
     // Whatever became of the list, nothing outside of the folder is an emission's.
-    if (!file.is_absolute() && !file.empty() && *file.begin() != "..") files.insert(file.generic_string());
+    if (IsPlainPath(line)) files.insert(fs::path(line).lexically_normal().generic_string());
   }
   return files;
+}
+
+// The first part of the path `file` below `folder` that is a link; empty: none is, so that the file, if it is there, is
+// inside of the folder.
+std::string LinkIn(const fs::path& folder, const fs::path& file) {
+  fs::path part;
+  std::error_code error;
+  for (const fs::path& name : file) {
+    part /= name;
+    if (fs::is_symlink(fs::symlink_status(folder / part, error))) return part.generic_string();
+  }
+  return "";
+}
+
+// Links may lead anywhere, and what they lead to is somebody's.
+Status CheckNoLink(const fs::path& folder, const fs::path& file) {
+  const std::string link = LinkIn(folder, file);
+  if (link.empty()) return OkStatus();
+  return ErrorAt((folder / link).string(), "", "is a link, and a design is written to its folder alone",
+                 "remove the link or name a new folder");
 }
 
 Status ListEmitted(const fs::path& folder, const std::set<std::string>& files) {
@@ -88,7 +111,7 @@ Status ListEmitted(const fs::path& folder, const std::set<std::string>& files) {
 // Takes away what an earlier emission has written and this one does not.
 Status RemoveOthers(const fs::path& folder, const std::set<std::string>& files) {
   for (const std::string& file : EmittedFiles(folder)) {
-    if (files.contains(file)) continue;
+    if (files.contains(file) || !LinkIn(folder, file).empty()) continue;
     std::error_code error;
     if (fs::is_regular_file(fs::symlink_status(folder / file, error))) fs::remove(folder / file, error);
     if (error && error != std::errc::no_such_file_or_directory) {
@@ -138,7 +161,14 @@ StatusOr<std::vector<std::string>> NeededFiles(const fs::path& library, const st
 Status CheckRtlPath(const fs::path& folder) {
   std::error_code error;
   const std::string path = fs::absolute(folder, error).string();
-  if (path.find_first_of(" \t\n") == std::string::npos) return OkStatus();
+  const auto wrong = std::ranges::find_if(path, [](char c) {
+    const auto code = static_cast<unsigned char>(c);
+    return code <= 0x20 || code == 0x7f;
+  });
+  if (wrong == path.end()) return OkStatus();
+  if (*wrong != ' ' && *wrong != '\t' && *wrong != '\n') {
+    return ErrorAt(folder.string(), "", "its path has a control character", "name a folder without any in its path");
+  }
   const std::string whole = path == folder.string() ? "" : ", and this is " + path;
   return ErrorAt(folder.string(), "", "make and Verilator take no blanks in paths" + whole,
                  "name a folder without any in its path");
@@ -192,6 +222,10 @@ Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
   texts.emplace_back("design.mk", SettingsOf(project));
   for (const auto& [name, text] : project.others) texts.emplace_back(name, text);
 
+  texts.emplace_back(kScript, ProjectScript(LinesOf(list), project.top));
+
+  for (const auto& [name, text] : texts) KILN_RETURN_IF_ERROR(CheckNoLink(folder, name));
+  for (const char* other : {kEmitted, "rtl", "testbench"}) KILN_RETURN_IF_ERROR(CheckNoLink(folder, other));
   std::error_code error;
   for (const char* part : {"rtl", "testbench"}) {
     fs::create_directories(folder / part, error);
@@ -206,6 +240,8 @@ Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
 }
 
 Status AddToRtlProject(const fs::path& folder, const std::string& name, const std::string& text) {
+  KILN_RETURN_IF_ERROR(CheckNoLink(folder, name));
+  KILN_RETURN_IF_ERROR(CheckNoLink(folder, kEmitted));
   std::set<std::string> files = EmittedFiles(folder);
   files.insert(name);
   KILN_RETURN_IF_ERROR(ListEmitted(folder, files));
@@ -213,10 +249,13 @@ Status AddToRtlProject(const fs::path& folder, const std::string& name, const st
 }
 
 StatusOr<fs::path> BuildSimulation(const fs::path& folder, bool trace) {
+  const std::string program = trace ? "simulate_trace" : "simulate";
+  for (const std::string& file : {std::string("build.log"), program}) {
+    KILN_RETURN_IF_ERROR(CheckNoLink(folder, fs::path("build") / file));
+  }
   std::error_code error;
   fs::create_directories(folder / "build", error);
   if (error) return ErrorAt(folder.string(), "", "cannot be written: " + error.message(), "");
-  const std::string program = trace ? "simulate_trace" : "simulate";
   std::vector<std::string> arguments = {"make", "-s", "-C", folder.string(), "build/" + program};
   if (trace) arguments.push_back("TRACE=1");
   KILN_RETURN_IF_ERROR(RunProgram(arguments, folder / "build" / "build.log"));

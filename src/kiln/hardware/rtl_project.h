@@ -25,7 +25,8 @@ struct RtlProject {
 // Error: no library there.
 StatusOr<std::filesystem::path> RtlLibrary();
 
-// Error: a blank in the folder's path, with which nothing can be built there.
+// Error: a blank or a control character in the folder's path, with which nothing can be built there. Other characters
+// may be in it: Makefile and script name files relative to the folder, which can be moved.
 Status CheckRtlPath(const std::filesystem::path& folder);
 // Errors: that one; the folder holds files, and is none that WriteRtlProject wrote (no design.mk in it names a TOP).
 Status CheckRtlFolder(const std::filesystem::path& folder);
@@ -35,10 +36,10 @@ Status CheckRtlFolders(const std::filesystem::path& folder);
 
 // Writes the project: all of it or, after an error, nothing of what was not there before. `folder` is made; what an
 // earlier project has there under the same names is overwritten, and what it has written (emitted.txt lists it) and
-// this one does not is taken away. Everything else stays, what make has built in build/ among it. Errors:
-// CheckRtlFolder's.
-//   TOP.sv, filelist.f, Makefile (rtl/testbench/Makefile), design.mk, waivers.vlt, rtl/ (flat), testbench/, and
-//   `others`
+// this one does not is taken away. Everything else stays, what make has built in build/ among it. Nothing is written,
+// or taken away, through a link below `folder`. Errors: CheckRtlFolder's; a link where a file of the project goes.
+//   TOP.sv, filelist.f, Makefile (rtl/testbench/Makefile), design.mk, synth.ys (synthesis_flow.h), waivers.vlt, rtl/
+//   (flat), testbench/, and `others`
 Status WriteRtlProject(const RtlProject& project, const std::filesystem::path& folder);
 
 // Writes a further file to a project's folder: `name` below it. It is the project's, and goes with it.

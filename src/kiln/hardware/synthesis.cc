@@ -7,9 +7,11 @@
 
 #include "fmt/format.h"
 #include "kiln/hardware/synthesis_boundaries.h"
+#include "kiln/hardware/synthesis_flow.h"
 #include "kiln/hardware/synthesis_mapping.h"
 #include "kiln/hardware/synthesis_parts.h"
 #include "kiln/hardware/synthesis_timing.h"
+#include "kiln/hardware/tool_names.h"
 #include "kiln/hardware/verilog_text.h"
 #include "kiln/support/file.h"
 #include "kiln/support/hash.h"
@@ -20,9 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The module of rtl/ that all memories are instances of.
-constexpr std::string_view kMemoryModule = "kiln_ram_1w";
-
 // What every run writes first.
 constexpr char kVersionLog[] = "version.log";
 
@@ -30,19 +29,20 @@ constexpr char kVersionLog[] = "version.log";
 class Run {
  public:
   Run(const DesignSources& sources, const SynthesisOptions& options, const fs::path& work)
-      : sources_(sources), options_(options), work_(fs::absolute(work)) {}
+      : sources_(sources), options_(options), work_(RealPath(work)) {}
 
   StatusOr<SynthesisResult> Do() {
     const auto start = std::chrono::steady_clock::now();
-    if (work_.string().find_first_of(" \t\n\"") != std::string::npos) {
-      return ErrorAt(work_.string(), "", "the tools take no blanks and quotes in paths", "name another folder");
-    }
+    KILN_RETURN_IF_ERROR(CheckToolPath(work_, ""));
+    std::error_code error;
+    KILN_RETURN_IF_ERROR(CheckToolPath(fs::temp_directory_path(error), "TMPDIR"));
     KILN_RETURN_IF_ERROR(CheckNames());
     SynthesisResult result;
     result.top = sources_.top;
     KILN_RETURN_IF_ERROR(ReadVersion());
     if (for_cells()) KILN_RETURN_IF_ERROR(ReadLibrary());
     RemoveResults();
+    KILN_RETURN_IF_ERROR(LinkSources());
     KILN_RETURN_IF_ERROR(Elaborate());
     KILN_RETURN_IF_ERROR(Map());
     const auto resources_of = [this](const std::string& cell) { return ResourcesOf(cell); };
@@ -58,6 +58,12 @@ class Run {
   }
 
  private:
+  // Without links: ABC asks the system for the folder that it runs in.
+  static fs::path RealPath(const fs::path& path) {
+    std::error_code error;
+    fs::path real = fs::canonical(path, error);
+    return error ? fs::absolute(path, error) : real;
+  }
   bool for_cells() const { return options_.fpga.empty(); }
   std::string Path(const char* name) const { return (work_ / name).string(); }
   double period_ns() const { return 1e3 / options_.clock_mhz; }
@@ -77,6 +83,11 @@ class Run {
     if (inverter_.empty()) {
       return ErrorAt(options_.liberty.string(), "", "has no inverter", "give a library of standard cells");
     }
+    // Its name goes into scripts of OpenSTA and ABC.
+    if (!IsIdentifier(inverter_)) {
+      return ErrorAt(options_.liberty.string(), "", fmt::format("its inverter is named '{}'", inverter_),
+                     "give a library whose cells have names of letters, digits and _");
+    }
     return WriteFile(work_ / "ports.constr",
                      fmt::format("set_driving_cell {}\nset_load {} [all_outputs]\n", inverter_, OutputLoad()));
   }
@@ -85,7 +96,8 @@ class Run {
 
   // The top and its parameters are in the sources, which Yosys takes seconds to read.
   Status CheckNames() const {
-    for (const fs::path& file : sources_.files) {
+    for (const std::string& name_of_file : sources_.files) {
+      const fs::path file = sources_.folder / name_of_file;
       KILN_ASSIGN_OR_RETURN(const std::string source, ReadFile(file));
       const std::string text = WithoutComments(source);
       const std::optional<std::string_view> module = ModuleIn(text, sources_.top);
@@ -100,6 +112,17 @@ class Run {
     }
     return NotFoundAt("", "--top", fmt::format("there is no module '{}' in the design", sources_.top),
                       "give a module of one of the files that its filelist.f names");
+  }
+  // Scripts name the sources through a link, whatever their folder is called.
+  Status LinkSources() const {
+    const fs::path link = work_ / kSourcesLink;
+    std::error_code error;
+    if (fs::is_symlink(fs::symlink_status(link, error))) fs::remove(link, error);
+    const fs::path folder = fs::canonical(sources_.folder, error);
+    if (!error) fs::create_directory_symlink(folder, link, error);
+    if (!error) return OkStatus();
+    return ErrorAt(link.string(), "", "cannot be made a link to the sources: " + error.message(),
+                   "name another folder to work in");
   }
   // What is of this run's design alone; the rest serves others, too.
   void RemoveResults() const {
@@ -116,24 +139,30 @@ class Run {
   }
   // The contents of all files that the elaboration can come to read, as a comment.
   StatusOr<std::string> HashOfSources() const {
-    std::vector<fs::path> files = sources_.files;
+    std::vector<std::string> files = sources_.files;
     std::error_code error;
-    for (const fs::path& folder : sources_.folders) {
-      for (const auto& entry : fs::directory_iterator(folder, error)) {
-        if (entry.path().extension() == ".sv") files.push_back(entry.path());
+    for (const std::string& folder : sources_.folders) {
+      for (const auto& entry : fs::directory_iterator(sources_.folder / folder, error)) {
+        if (entry.path().extension() == ".sv") files.push_back(folder + '/' + entry.path().filename().string());
       }
     }
     std::sort(files.begin(), files.end());
     uint64_t hash = StableHash("");
-    for (const fs::path& file : files) {
-      KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
-      hash = StableHash(text, StableHash(file.string(), hash));
+    for (const std::string& file : files) {
+      KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(sources_.folder / file));
+      hash = StableHash(text, StableHash(file, hash));
     }
     return fmt::format("# sources {:016x}\n", hash);
   }
   Status Yosys(const char* name, const std::string& script, const std::string& inputs,
-               std::vector<fs::path> outputs) const {
-    return RunYosys({work_, name, script, tools_ + inputs, std::move(outputs), sources_.top});
+               std::vector<std::string> outputs) const {
+    return RunYosys({.work = work_,
+                     .name = name,
+                     .script = script,
+                     .inputs = tools_ + inputs,
+                     .outputs = std::move(outputs),
+                     .design = sources_.top,
+                     .sources = sources_.folder});
   }
   void Progress(const char* step, const std::string& module, int64_t done, int64_t total) const {
     if (options_.progress) options_.progress({.step = step, .module = module, .done = done, .total = total});
@@ -141,23 +170,21 @@ class Run {
 
   // From sources to registers and operators; which modules are there.
   Status Elaborate() {
-    std::string script;
-    for (const fs::path& file : sources_.files) script += fmt::format("read_verilog -sv \"{}\"\n", file.string());
-    if (!options_.parameters.empty()) {
-      script += "chparam";
-      for (const auto& [name, value] : options_.parameters) script += fmt::format(" -set {} {}", name, value);
-      script += " " + sources_.top + "\n";
-    }
-    script += "hierarchy -check";
-    for (const fs::path& folder : sources_.folders) script += fmt::format(" -libdir {}", folder.string());
+    constexpr const char *kDesign = "elaborated.il", *kCounts = "elaborated.json";
+    const auto in_sources = [](std::vector<std::string> paths) {
+      for (std::string& path : paths) path = fmt::format("{}/{}", kSourcesLink, path);
+      return paths;
+    };
+    std::string script = ElaborateCommands({.files = in_sources(sources_.files),
+                                            .folders = in_sources(sources_.folders),
+                                            .parameters = options_.parameters,
+                                            .top = sources_.top});
     // What is counted is what constants leave: a decoder of one format is a hundredth of the text that takes them all.
-    script += fmt::format(
-        " -top {0}\nrename -top {0}\nproc\nopt_clean\nwrite_rtlil {1}\n"
-        "opt_expr\nopt_muxtree\nopt_clean\ntee -q -o {2} stat -width -json\n",
-        sources_.top, Path("elaborated.il"), Path("elaborated.json"));
+    script += fmt::format("write_rtlil {}\nopt_expr\nopt_muxtree\nopt_clean\ntee -q -o {} stat -width -json\n", kDesign,
+                          kCounts);
     KILN_ASSIGN_OR_RETURN(const std::string sources, HashOfSources());
     Progress("elaborate", sources_.top, 0, 1);
-    KILN_RETURN_IF_ERROR(Yosys("elaborate", script, sources, {Path("elaborated.json"), Path("elaborated.il")}));
+    KILN_RETURN_IF_ERROR(Yosys("elaborate", script, sources, {kCounts, kDesign}));
     KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(Path("elaborated.json")));
     KILN_ASSIGN_OR_RETURN(elaborated_, ParseStatistics(text));
     if (!for_cells() || options_.memories == Memories::kRegisters) return OkStatus();
@@ -169,21 +196,21 @@ class Run {
 
   // Every module that keeps its boundary on its own, to the cells' netlist.
   Status Map() {
-    const std::string fpga_cells = Path("fpga_cells.il");
+    constexpr const char* fpga_cells = "fpga_cells.il";
     if (!for_cells()) KILN_RETURN_IF_ERROR(Yosys("fpga_cells", FpgaCells(fpga_cells), "", {fpga_cells}));
     PartsMapping mapping;
-    mapping.folder = work_ / "parts";
+    mapping.work = work_;
     mapping.tools = tools_;
     mapping.top = sources_.top;
     mapping.jobs = options_.jobs;
     std::error_code error;
-    fs::create_directories(mapping.folder, error);
-    if (error) return ErrorAt(mapping.folder.string(), "", "cannot be made: " + error.message(), "");
+    fs::create_directories(work_ / kPartsFolder, error);
+    if (error) return ErrorAt((work_ / kPartsFolder).string(), "", "cannot be made: " + error.message(), "");
     mapping.commands = [&](const MappingPart& part) {
       if (!for_cells()) {
         return FpgaCommands({options_.fpga, fpga_cells}, part.large, part.name == sources_.top);
       }
-      return CellCommands({Path("cells.lib"), Path("ports.constr"), period_ns()}, part.large);
+      return CellCommands({"cells.lib", "ports.constr", period_ns()}, part.large);
     };
     mapping.started = [&](const MappingPart& part, int64_t done, int64_t total) {
       Progress("map", SourceName(part.name), done, total);
@@ -216,7 +243,7 @@ class Run {
   Status MergeNetlists() const {
     std::string netlist;
     for (const std::string& part : mapped_.names) {
-      KILN_ASSIGN_OR_RETURN(const std::string text, NetlistOf(mapped_, part, work_ / "parts"));
+      KILN_ASSIGN_OR_RETURN(const std::string text, NetlistOf(mapped_, part, work_));
       netlist += text;
     }
     return WriteFile(Path("netlist.v"), netlist);
@@ -248,18 +275,18 @@ class Run {
       left_out[around].insert(module);
     TimingSetup setup;
     setup.work = work_;
-    setup.netlist = Path("netlist.v");
+    setup.netlist = "netlist.v";
     int64_t instances = 0;
     if (!left_out.empty()) {
-      setup.netlist = Path("timed.v");
+      setup.netlist = "timed.v";
       std::string netlist;
       for (const auto& [module, counts] : mapped_.statistics) {
-        KILN_ASSIGN_OR_RETURN(const std::string text, NetlistOf(mapped_, module, work_ / "parts"));
+        KILN_ASSIGN_OR_RETURN(const std::string text, NetlistOf(mapped_, module, work_));
         netlist += LeaveInstancesOut(text, left_out[module], &instances);
       }
-      KILN_RETURN_IF_ERROR(WriteFile(setup.netlist, netlist));
+      KILN_RETURN_IF_ERROR(WriteFile(work_ / setup.netlist, netlist));
     }
-    setup.liberty = Path("cells.lib");
+    setup.liberty = "cells.lib";
     setup.top = sources_.top;
     setup.clock = options_.clock;
     setup.period_ns = period_ns();

@@ -16,15 +16,16 @@
 
 namespace kiln::hardware {
 
+// Paths are relative to `folder` and plain (IsPlainPath, hardware/tool_names.h); the folder itself may have any name.
 struct DesignSources {
-  std::vector<std::filesystem::path> files;    // packages first
-  std::vector<std::filesystem::path> folders;  // where modules are that `files` do not have, <module>.sv
-  std::string top;                             // a module
+  std::filesystem::path folder;
+  std::vector<std::string> files;    // packages first
+  std::vector<std::string> folders;  // where modules are that `files` do not have, <module>.sv
+  std::string top;                   // a module
 };
 
-// Of a folder that `kiln compile --emit` wrote, or any with a filelist.f (a file a line, relative to the folder, lines
-// that begin with # or // left out). `top` "": the TOP of its design.mk. Errors name the folder: no filelist.f, a file
-// in it that is not there, no top.
+// Of a folder that `kiln compile --emit` wrote, or any with a filelist.f (hardware/file_list.h). `top` "": the TOP of
+// its design.mk. Errors name the folder: no filelist.f, a file in it that is not there or not in the folder, no top.
 StatusOr<DesignSources> SourcesOfFolder(const std::filesystem::path& folder, const std::string& top);
 // One module of the SystemVerilog library with all that it needs. The library is in $KILN_RTL, else in the source
 // folder that this program was built from.
@@ -79,11 +80,11 @@ struct SynthesisResult {
 // (Yosys' version.log).
 Status CheckSynthesisFolder(const std::filesystem::path& work);
 
-// Runs the tools in `work`, a folder that is there and has no blanks in its path; scripts, logs and the netlist
-// (netlist.v) stay there. The hierarchy is kept where FindBoundaries says, so that areas are known by unit; each such
-// module is mapped by a run of Yosys of its own, modules with the same contents once, other modules as part of the
-// module that uses them. What `work` has from an earlier run, of the same contents with the same commands and tools, is
-// not done again. Errors: no such top, or none of its parameters, before any tool is run; of the
+// Runs the tools in `work`, a folder that is there and whose path CheckToolPath (hardware/tool_names.h) takes; scripts,
+// logs and the netlist (netlist.v) stay there. The hierarchy is kept where FindBoundaries says, so that areas are known
+// by unit; each such module is mapped by a run of Yosys of its own, modules with the same contents once, other modules
+// as part of the module that uses them. What `work` has from an earlier run, of the same contents with the same
+// commands and tools, is not done again. Errors: no such top, or none of its parameters, before any tool is run; of the
 // sources (in Yosys' words), of the Liberty file, a library without a cell that the
 // design needs, a tool that is not installed.
 StatusOr<SynthesisResult> Synthesise(const DesignSources& sources, const SynthesisOptions& options,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iterator>
 #include <set>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -21,16 +22,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// ABC's usual script looks for equivalent nodes with a SAT solver, which on large arithmetic takes hours: there `quick`
-// is run in its place.
-std::string Abc(const std::string& command, const std::string& quick, bool large) {
-  return large ? fmt::format("{} -script +{}\n", command, quick) : command + "\n";
-}
-
-bool IsDone(const fs::path& mark, const std::string& recipe, const std::vector<fs::path>& outputs) {
+bool IsDone(const fs::path& mark, const std::string& recipe, const fs::path& work,
+            const std::vector<std::string>& outputs) {
   std::error_code ignored;
-  for (const fs::path& output : outputs) {
-    if (!fs::exists(output, ignored)) return false;
+  for (const std::string& output : outputs) {
+    if (!fs::exists(work / output, ignored)) return false;
   }
   if (!fs::exists(mark, ignored)) return false;
   const auto before = ReadFile(mark);
@@ -39,14 +35,19 @@ bool IsDone(const fs::path& mark, const std::string& recipe, const std::vector<f
 
 constexpr const char* kInstances = ".instances";
 
+// A part's file, relative to the work folder.
+std::string FileOf(const std::string& part, std::string_view extension) {
+  return fmt::format("{}/{}{}", kPartsFolder, part, extension);
+}
+
 // One part: its files are named after it. Instances of modules without state are listed.
 StatusOr<ModuleStatistics> MapPart(const MappingPart& part, const PartsMapping& mapping,
                                    const std::set<std::string>& listed) {
-  const auto file = [&](const char* extension) { return mapping.folder / (part.name + extension); };
-  const fs::path input = file(".il"), counts = file(".json"), netlist = file(".v"), instances = file(kInstances);
+  const std::string input = FileOf(part.name, ".il"), counts = FileOf(part.name, ".json"),
+                    netlist = FileOf(part.name, ".v"), instances = FileOf(part.name, kInstances);
   YosysRun run;
-  run.folder = mapping.folder;
-  run.name = part.name;
+  run.work = mapping.work;
+  run.name = FileOf(part.name, "");
   run.inputs = fmt::format("{}# design {:016x}\n", mapping.tools, StableHash(part.design));
   run.outputs = {counts, netlist};
   if (!listed.empty()) run.outputs.push_back(instances);
@@ -54,67 +55,42 @@ StatusOr<ModuleStatistics> MapPart(const MappingPart& part, const PartsMapping& 
   run.script = fmt::format(
       "read_rtlil {}\n{}clean -purge\nrename {} {}\n{}tee -q -o {} stat -json\nwrite_verilog -noattr -simple-lhs "
       "{}\n{}",
-      input.string(), mapping.commands(part), kPartModule, part.name, NameInstances(listed), counts.string(),
-      netlist.string(), WriteInstances(listed, instances.string()));
-  KILN_RETURN_IF_ERROR(WriteFile(input, part.design));
+      input, mapping.commands(part), kPartModule, part.name, NameInstances(listed), counts, netlist,
+      WriteInstances(listed, instances));
+  KILN_RETURN_IF_ERROR(WriteFile(mapping.work / input, part.design));
   KILN_RETURN_IF_ERROR(RunYosys(run));
-  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(counts));
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(mapping.work / counts));
   KILN_ASSIGN_OR_RETURN(NetlistStatistics statistics, ParseStatistics(text));
   const auto found = statistics.find(part.name);
   if (found == statistics.end()) return absl::InternalError("Yosys' statistics have no module " + part.name);
   return std::move(found->second);
 }
 
+// The fault with the sources' own folder where Yosys names the link to it.
+std::string WithSources(std::string fault, const fs::path& sources) {
+  const std::string link = std::string(kSourcesLink) + '/', folder = (sources / "").string();
+  for (size_t at = fault.find(link); at != std::string::npos; at = fault.find(link, at)) {
+    const bool begins_a_word = at == 0 || fault[at - 1] == ' ' || fault[at - 1] == '`' || fault[at - 1] == '\'';
+    if (begins_a_word) fault.replace(at, link.size(), folder);
+    at += begins_a_word ? folder.size() : link.size();
+  }
+  return fault;
+}
+
 }  // namespace
 
 Status RunYosys(const YosysRun& run) {
-  const auto file = [&run](const char* extension) { return run.folder / (run.name + extension); };
+  const auto file = [&run](const char* extension) { return run.work / (run.name + extension); };
   const std::string recipe = run.inputs + run.script;
-  if (IsDone(file(".done"), recipe, run.outputs)) return OkStatus();
+  if (IsDone(file(".done"), recipe, run.work, run.outputs)) return OkStatus();
   std::error_code ignored;
   fs::remove(file(".done"), ignored);
   KILN_RETURN_IF_ERROR(WriteFile(file(".ys"), run.script));
-  const Status status = RunProgram({"yosys", "-q", "-s", file(".ys").string()}, file(".log"));
+  const Status status = RunProgram({"yosys", "-q", "-s", run.name + ".ys"}, file(".log"), run.work);
   if (status.ok()) return WriteFile(file(".done"), recipe);
   const auto text = ReadFile(file(".log"));
   const std::string fault = text.ok() ? YosysError(*text) : "";
-  return fault.empty() ? status : ErrorAt("yosys", "module " + run.design, fault, "");
-}
-
-// Left to itself Yosys makes one carry-save sum of products and what is added to them, all partial products of which it
-// extends to the sum's width: with an int8 product in an int32 sum that is 40 % more area than the product and an
-// adder.
-constexpr const char* kProductsApart = "flatten\nopt_expr\nopt_clean\nwreduce t:$mul\nalumacc t:$mul\n";
-
-// Yosys' `share` is left out: it searches for exclusive conditions with a SAT solver, found nothing to share in any
-// processing element, and does not end on what has several rounders.
-std::string CellCommands(const CellMapping& mapping, bool large) {
-  const std::string abc = fmt::format("abc -liberty {} -constr {} -D {}", mapping.liberty, mapping.constraints,
-                                      static_cast<int64_t>(mapping.period_ns * 1e3));
-  return fmt::format("hierarchy -check -top {0}\n{1}synth -flatten -noshare -top {0}\ndfflibmap -liberty {2}\n",
-                     kPartModule, kProductsApart, mapping.liberty) +
-         Abc(abc, "strash;dc2;&get,-n;&nf,{D};&put;buffer;upsize,{D};dnsize,{D}", large);
-}
-
-std::string FpgaCells(const std::string& file) {
-  return fmt::format(
-      "read_verilog -lib -specify +/xilinx/cells_sim.v\nread_verilog -lib +/xilinx/cells_xtra.v\nwrite_rtlil {}\n",
-      file);
-}
-
-// What synth_xilinx does, but for `share`, and with ABC as above.
-std::string FpgaCommands(const FpgaMapping& mapping, bool large, bool is_top) {
-  const std::string synthesis = fmt::format("synth_xilinx -family {} -flatten {}-top {} -run ", mapping.family,
-                                            is_top ? "" : "-noiopad -noclkbuf ", kPartModule);
-  return fmt::format("read_rtlil {}\nhierarchy -check -top {}\n", mapping.cells, kPartModule) + synthesis +
-         "prepare:coarse\n"
-         "techmap -map +/cmp2lut.v -map +/cmp2lcu.v -D LUT_WIDTH=6\nalumacc\nopt\nmemory -nomap\nopt_clean\n" +
-         synthesis + "map_memory:map_luts\nopt_expr -mux_undef -noclkinv\n" +
-         Abc("abc -luts 2:2,3,6:5,10,20", "strash;dc2;strash;if", large) +
-         "clean\ntechmap -map +/xilinx/ff_map.v\nxilinx_srl -fixed -minlen 3\n"
-         "techmap -map +/xilinx/lut_map.v -map +/xilinx/cells_map.v -D LUT_WIDTH=6\nxilinx_dffopt\n"
-         "opt_lut_ins -tech xilinx\n" +
-         synthesis + "finalize:edif\n";
+  return fault.empty() ? status : ErrorAt("yosys", "module " + run.design, WithSources(fault, run.sources), "");
 }
 
 namespace {
@@ -219,7 +195,7 @@ class PartsMapper {
   // What the instances in a mapped part are to be of.
   Status ChooseBelow(const MappingPart& part) {
     KILN_ASSIGN_OR_RETURN(const std::string text,
-                          ReadFile(mapping_.folder / (part.name + kInstances), uint64_t{1} << 30));
+                          ReadFile(mapping_.work / FileOf(part.name, kInstances), uint64_t{1} << 30));
     KILN_ASSIGN_OR_RETURN(const std::vector<MappedInstance> instances, ParseInstances(text));
     for (const MappedInstance& instance : instances) {
       const auto whole = std::find_if(parts_.begin(), parts_.end(),
@@ -258,8 +234,8 @@ StatusOr<NetlistStatistics> MapWhole(const std::vector<MappingPart>& parts, cons
   return statistics;
 }
 
-StatusOr<std::string> NetlistOf(const MappedParts& mapped, const std::string& part, const fs::path& folder) {
-  KILN_ASSIGN_OR_RETURN(std::string netlist, ReadFile(folder / (part + ".v")));
+StatusOr<std::string> NetlistOf(const MappedParts& mapped, const std::string& part, const fs::path& work) {
+  KILN_ASSIGN_OR_RETURN(std::string netlist, ReadFile(work / FileOf(part, ".v")));
   const auto replaced = mapped.replaced.find(part);
   if (replaced == mapped.replaced.end()) return netlist;
   return ReplaceInstances(netlist, replaced->second);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kiln/hardware/netlist_statistics.h"
@@ -15,43 +16,33 @@
 
 namespace kiln::hardware {
 
-// A script of Yosys' commands, which is kept as `folder`/`name`.ys, and what it prints as .log.
+// A script of Yosys' commands, which is kept as `work`/`name`.ys, and what it prints as .log. Yosys runs in `work`, and
+// the script names files relative to it.
 struct YosysRun {
-  std::filesystem::path folder;
-  std::string name, script;
-  std::string inputs;  // what the outputs depend on beside the script: versions, hashes of files
-  std::vector<std::filesystem::path> outputs;  // files
-  std::string design;                          // that errors are about
+  std::filesystem::path work;        // absolute
+  std::string name, script;          // the name may have folders in front
+  std::string inputs;                // what the outputs depend on beside the script: versions, hashes of files
+  std::vector<std::string> outputs;  // files, relative to `work`
+  std::string design;                // that errors are about
+  std::filesystem::path sources;     // the folder that kSourcesLink stands for, for errors
 };
-// Does nothing where `folder`/`name`.done says that the outputs are of the same script and inputs. Error: Yosys' own
+// Below a work folder: a link to the folder with the design's sources, whose own name no script has to quote.
+inline constexpr std::string_view kSourcesLink = "sources";
+// Does nothing where `work`/`name`.done says that the outputs are of the same script and inputs. Error: Yosys' own
 // first one.
 Status RunYosys(const YosysRun& run);
 
-// For standard cells. Files lie in the work folder; the clock's period in ns.
-struct CellMapping {
-  std::string liberty, constraints;
-  double period_ns = 0;
-};
-// For an FPGA.
-struct FpgaMapping {
-  std::string family;  // as synth_xilinx names it
-  std::string
-      cells;  // its cells as FpgaCells() leaves them: reading that takes a sixth of the time that their sources do
-};
-std::string FpgaCells(const std::string& file);
-// The commands that make cells of kPartModule. `is_top`: the whole design's top, which on an FPGA has pads.
-std::string CellCommands(const CellMapping& mapping, bool large);
-std::string FpgaCommands(const FpgaMapping& mapping, bool large, bool is_top);
-
 struct PartsMapping {
-  std::filesystem::path folder;  // where a part's files are; what is there already and still right is not done again
-  std::string tools;             // what results depend on beside the commands: versions, the library
+  std::filesystem::path work;  // absolute, with a folder kPartsFolder that has the parts' files; what is there already
+                               // and still right is not done again
+  std::string tools;           // what results depend on beside the commands: versions, the library
   std::string top;
   int jobs = 1;                                                  // runs of Yosys at once
   std::function<std::string(const MappingPart& part)> commands;  // from operators to cells
   // Told what begins, of how many so far known; from any thread; may be empty.
   std::function<void(const MappingPart& part, int64_t done, int64_t total)> started;
 };
+inline constexpr std::string_view kPartsFolder = "parts";
 struct MappedParts {
   NetlistStatistics statistics;    // what the parts came to, by name
   std::vector<std::string> names;  // of all that have been mapped
@@ -64,9 +55,8 @@ struct MappedParts {
 StatusOr<MappedParts> MapParts(const std::vector<MappingPart>& parts, const PartsMapping& mapping);
 // What parts come to as they stand, without any of their instances' constants.
 StatusOr<NetlistStatistics> MapWhole(const std::vector<MappingPart>& parts, const PartsMapping& mapping);
-// The netlist of a part, which is `folder`/<name>.v but for the instances that are replaced.
-StatusOr<std::string> NetlistOf(const MappedParts& mapped, const std::string& part,
-                                const std::filesystem::path& folder);
+// The netlist of a part, which is <name>.v in the parts' folder but for the instances that are replaced.
+StatusOr<std::string> NetlistOf(const MappedParts& mapped, const std::string& part, const std::filesystem::path& work);
 
 }  // namespace kiln::hardware
 

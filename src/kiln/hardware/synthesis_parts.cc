@@ -6,14 +6,16 @@
 
 #include "fmt/format.h"
 #include "kiln/hardware/netlist_statistics.h"
+#include "kiln/hardware/tool_names.h"
 #include "kiln/support/check.h"
 #include "kiln/support/hash.h"
 
 namespace kiln::hardware {
 namespace {
 
+// Escaped identifiers of Verilog may have any character, and this name goes into scripts.
 std::string NameOf(const std::string& module, const std::string& design) {
-  return fmt::format("{}${:016x}", SourceName(module), StableHash(design));
+  return fmt::format("{}${:016x}", PlainName(SourceName(module)), StableHash(design));
 }
 
 // The bits of a port, some of which are constants, as RTLIL writes a signal: { \port [31:23] 23'00000000000000000000000

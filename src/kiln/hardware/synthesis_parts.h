@@ -15,8 +15,8 @@ namespace kiln::hardware {
 
 // What one run of Yosys maps: a module that keeps its boundary with all that becomes part of it.
 struct MappingPart {
-  // In the netlist: the top's own name, of others the name in the source, '$', and a hash of `design`. It follows
-  // from the contents alone.
+  // In the netlist: the top's own name, of others the name in the source (as PlainName has it), '$', and a hash of
+  // `design`. It follows from the contents alone.
   std::string name;
   std::string design;  // RTLIL: the module as kPartModule, what becomes part of it, the modules below as black boxes
   std::vector<std::string> modules;  // of the design

@@ -6,9 +6,11 @@
 #include <sstream>
 
 #include "fmt/format.h"
+#include "kiln/hardware/file_list.h"
 #include "kiln/hardware/rtl_format.h"
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/hardware/synthesis.h"
+#include "kiln/hardware/tool_names.h"
 #include "kiln/numerics/format.h"
 #include "kiln/numerics/quire.h"
 #include "kiln/support/file.h"
@@ -21,12 +23,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kDigits = "0123456789";
 constexpr std::string_view kQuires = "quire(A*B), of the names of two formats";
 constexpr std::string_view kNames = "a letter, then letters, digits and _";
-
-bool IsIdentifier(const std::string& name) {
-  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-  return !name.empty() && kLetters.find(name[0]) != std::string_view::npos &&
-         name.find_first_not_of(std::string(kLetters) + std::string(kDigits)) == std::string::npos;
-}
 
 // A whole number of 32 bits, signed or not, as Yosys takes it; nothing: `text` is none.
 std::optional<std::string> WholeNumber(const std::string& text) {
@@ -110,22 +106,13 @@ StatusOr<DesignSources> SourcesOfFolder(const fs::path& folder, const std::strin
     return NotFoundAt(folder.string(), "", "there is no filelist.f in it",
                       "give a folder that `kiln compile --emit` wrote, or --module");
   }
-  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(list));
-  DesignSources sources;
-  sources.top = top;
-  std::istringstream lines(text);
-  int number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    while (!line.empty() && (line.back() == ' ' || line.back() == '\r')) line.pop_back();
-    if (line.empty() || line[0] == '#' || line.starts_with("//")) continue;
-    if (!fs::is_regular_file(folder / line, error)) {
-      return NotFoundAt(list.string(), fmt::format("line {}", number), fmt::format("'{}' is not there", line),
-                        "write the design anew");
-    }
-    sources.files.push_back(folder / line);
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(list, kMostFileListBytes));
+  KILN_ASSIGN_OR_RETURN(const std::vector<ListedFile> files, ParseFileList(text, list.string()));
+  DesignSources sources{.folder = folder, .files = {}, .folders = {}, .top = top};
+  for (const ListedFile& file : files) {
+    KILN_RETURN_IF_ERROR(CheckListedFile(folder, file, list.string()));
+    sources.files.push_back(file.path);
   }
-  if (sources.files.empty()) return ErrorAt(list.string(), "", "names no files", "write the design anew");
   if (sources.top.empty() && fs::exists(folder / "design.mk", error)) {
     KILN_ASSIGN_OR_RETURN(const std::string settings, ReadFile(folder / "design.mk"));
     sources.top = TopOf(settings);
@@ -139,17 +126,22 @@ StatusOr<DesignSources> SourcesOfFolder(const fs::path& folder, const std::strin
 StatusOr<DesignSources> SourcesOfModule(const std::string& module) {
   if (!IsIdentifier(module)) return ErrorAt("", "--module", fmt::format("'{}' is no module name", module), kNames);
   KILN_ASSIGN_OR_RETURN(const fs::path library, RtlLibrary());
-  DesignSources sources{.files = {}, .folders = {}, .top = module};
-  KILN_ASSIGN_OR_RETURN(const std::string packages, ReadFile(library / "packages.f"));
-  std::istringstream lines(packages);
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.empty() && line[0] != '#') sources.files.push_back(library / line);
-  }
+  DesignSources sources{.folder = library, .files = {}, .folders = {}, .top = module};
+  const fs::path packages = library / "packages.f";
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(packages, kMostFileListBytes));
+  KILN_ASSIGN_OR_RETURN(const std::vector<ListedFile> listed, ParseFileList(text, packages.string()));
+  for (const ListedFile& file : listed) sources.files.push_back(file.path);
   const size_t number_of_packages = sources.files.size();
   std::error_code error;
   for (const auto& entry : fs::recursive_directory_iterator(library, error)) {
-    if (entry.is_directory(error)) sources.folders.push_back(entry.path());
-    if (entry.path().filename() == module + ".sv") sources.files.push_back(entry.path());
+    const std::string path = fs::relative(entry.path(), library, error).generic_string();
+    const bool is_folder = entry.is_directory(error), is_module = entry.path().filename() == module + ".sv";
+    if (!is_folder && !is_module) continue;
+    if (!IsPlainPath(path)) {
+      return ErrorAt(library.string(), "", fmt::format("'{}' is no path that the tools can be given", path),
+                     std::string(kPlainPath));
+    }
+    (is_folder ? sources.folders : sources.files).push_back(path);
   }
   std::sort(sources.folders.begin(), sources.folders.end());
   if (sources.files.size() == number_of_packages) {

@@ -112,10 +112,10 @@ foreach end {{startpoint endpoint}} {{
 exit
 )",
       setup.liberty, setup.netlist, setup.top, setup.clock, setup.period_ns, setup.driver, setup.load);
-  const std::string file = (setup.work / "time.tcl").string();
+  constexpr const char* kScript = "time.tcl";
   const std::filesystem::path log = setup.work / "time.log";
-  KILN_RETURN_IF_ERROR(WriteFile(file, script));
-  KILN_RETURN_IF_ERROR(RunProgram({"sta", "-no_splash", "-exit", file}, log));
+  KILN_RETURN_IF_ERROR(WriteFile(setup.work / kScript, script));
+  KILN_RETURN_IF_ERROR(RunProgram({"sta", "-no_splash", "-exit", kScript}, log, setup.work));
   KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(log));
   return ParseTiming(text, setup.period_ns);
 }

@@ -191,13 +191,15 @@ StatusOr<pid_t> Spawn(const std::vector<std::string>& arguments, char* const* en
 
 }  // namespace
 
-Status RunProgram(const std::vector<std::string>& arguments, const std::filesystem::path& log) {
+Status RunProgram(const std::vector<std::string>& arguments, const std::filesystem::path& log,
+                  const std::filesystem::path& folder) {
   KILN_ASSIGN_OR_RETURN(const TemporaryFolder temporary, TemporaryFolder::Create("kiln-run"));
-  const std::vector<std::string> environment = EnvironmentWith(temporary.path());
+  const std::vector<std::string> environment = EnvironmentWith(std::filesystem::absolute(temporary.path()));
   Actions actions;
   posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(actions.get(), STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
   posix_spawn_file_actions_adddup2(actions.get(), STDOUT_FILENO, STDERR_FILENO);
+  if (!folder.empty()) posix_spawn_file_actions_addchdir_np(actions.get(), folder.c_str());
   KILN_ASSIGN_OR_RETURN(const pid_t child, Spawn(arguments, PointersTo(environment).data(), actions));
   int state = 0;
   if (!Await(child, &state)) return absl::InternalError(arguments[0] + ": lost");

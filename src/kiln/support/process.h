@@ -18,7 +18,9 @@ namespace kiln {
 // goes to the file `log` (made anew); its standard input is empty. What it leaves behind is ended and removed: programs
 // that it started, files in the folder that TMPDIR names for it. Errors, which name the program: not there, not
 // started, killed by a signal, ended with another code than 0 (with the last lines of the log).
-Status RunProgram(const std::vector<std::string>& arguments, const std::filesystem::path& log);
+//   folder   where it runs; empty: this program's own. `log` is relative to this program's in any case
+Status RunProgram(const std::vector<std::string>& arguments, const std::filesystem::path& log,
+                  const std::filesystem::path& folder = {});
 
 // A program that stays, and is talked to through its standard input and output.
 class ChildProcess {

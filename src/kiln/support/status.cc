@@ -7,7 +7,8 @@ namespace {
 std::string OneLine(std::string_view text) {
   std::string out(text);
   for (char& c : out) {
-    if (c == '\n' || c == '\r' || c == '\t') c = ' ';
+    const auto code = static_cast<unsigned char>(c);
+    if (code < 0x20 || code == 0x7f) c = ' ';  // escape sequences of terminals, too
   }
   return out;
 }

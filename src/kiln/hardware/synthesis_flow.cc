@@ -1,0 +1,96 @@
+#include "kiln/hardware/synthesis_flow.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+
+#include "fmt/format.h"
+#include "kiln/hardware/synthesis_parts.h"
+
+namespace kiln::hardware {
+namespace {
+
+// ABC's usual script looks for equivalent nodes with a SAT solver, which on large arithmetic takes hours: there `quick`
+// is run in its place.
+std::string Abc(const std::string& command, const std::string& quick, bool large) {
+  return large ? fmt::format("{} -script +{}\n", command, quick) : command + "\n";
+}
+
+// From operators to gates.
+//
+// Left to itself Yosys makes one carry-save sum of products and what is added to them, all partial products of which it
+// extends to the sum's width: with an int8 product in an int32 sum that is 40 % more area than the product and an
+// adder. So products come first.
+//
+// Yosys' `share` is left out: it searches for exclusive conditions with a SAT solver, found nothing to share in any
+// processing element, and does not end on what has several rounders.
+std::string GateCommands(std::string_view top, bool flatten) {
+  return fmt::format(
+      "{}opt_expr\nopt_clean\nwreduce t:$mul\nalumacc t:$mul\n"
+      "synth {}-noshare -top {}\n",
+      flatten ? "flatten\n" : "", flatten ? "-flatten " : "", top);
+}
+
+}  // namespace
+
+std::string ReadCommands(const std::vector<std::string>& files) {
+  std::string commands;
+  for (const std::string& file : files) commands += fmt::format("read_verilog -nodpi -sv {}\n", file);
+  return commands;
+}
+
+std::string ElaborateCommands(const Elaboration& elaboration) {
+  std::string commands = ReadCommands(elaboration.files);
+  if (!elaboration.parameters.empty()) {
+    commands += "chparam";
+    for (const auto& [name, value] : elaboration.parameters) commands += fmt::format(" -set {} {}", name, value);
+    commands += fmt::format(" {}\n", elaboration.top);
+  }
+  commands += "hierarchy -check";
+  for (const std::string& folder : elaboration.folders) commands += fmt::format(" -libdir {}", folder);
+  return commands + fmt::format(" -top {0}\nrename -top {0}\nproc\nopt_clean\n", elaboration.top);
+}
+
+std::string CellCommands(const CellMapping& mapping, bool large) {
+  const std::string abc = fmt::format("abc -liberty {} -constr {} -D {}", mapping.liberty, mapping.constraints,
+                                      static_cast<int64_t>(mapping.period_ns * 1e3));
+  return fmt::format("hierarchy -check -top {}\n{}dfflibmap -liberty {}\n", kPartModule,
+                     GateCommands(kPartModule, /*flatten=*/true), mapping.liberty) +
+         Abc(abc, "strash;dc2;&get,-n;&nf,{D};&put;buffer;upsize,{D};dnsize,{D}", large);
+}
+
+std::string FpgaCells(const std::string& file) {
+  return fmt::format(
+      "read_verilog -lib -specify +/xilinx/cells_sim.v\nread_verilog -lib +/xilinx/cells_xtra.v\nwrite_rtlil {}\n",
+      file);
+}
+
+// What synth_xilinx does, but for `share`, and with ABC as above.
+std::string FpgaCommands(const FpgaMapping& mapping, bool large, bool is_top) {
+  const std::string synthesis = fmt::format("synth_xilinx -family {} -flatten {}-top {} -run ", mapping.family,
+                                            is_top ? "" : "-noiopad -noclkbuf ", kPartModule);
+  return fmt::format("read_rtlil {}\nhierarchy -check -top {}\n", mapping.cells, kPartModule) + synthesis +
+         "prepare:coarse\n"
+         "techmap -map +/cmp2lut.v -map +/cmp2lcu.v -D LUT_WIDTH=6\nalumacc\nopt\nmemory -nomap\nopt_clean\n" +
+         synthesis + "map_memory:map_luts\nopt_expr -mux_undef -noclkinv\n" +
+         Abc("abc -luts 2:2,3,6:5,10,20", "strash;dc2;strash;if", large) +
+         "clean\ntechmap -map +/xilinx/ff_map.v\nxilinx_srl -fixed -minlen 3\n"
+         "techmap -map +/xilinx/lut_map.v -map +/xilinx/cells_map.v -D LUT_WIDTH=6\nxilinx_dffopt\n"
+         "opt_lut_ins -tech xilinx\n" +
+         synthesis + "finalize:edif\n";
+}
+
+std::string ProjectScript(const std::vector<std::string>& files, const std::string& top) {
+  std::string script =
+      "# Generic gates of this design, module by module: its structure. `kiln synth` runs the same passes with a cell\n"
+      "# library or for an FPGA, and times the result. Run in this folder; Kiln wrote it with the design.\n";
+  script += ElaborateCommands({.files = files, .folders = {}, .parameters = {}, .top = top});
+  const bool has_memories = std::ranges::any_of(
+      files, [](const std::string& file) { return std::filesystem::path(file).stem() == kMemoryModule; });
+  if (has_memories) {
+    script += fmt::format("tee -q -o build/memories.txt stat *{0}*\nblackbox *{0}*\n", kMemoryModule);
+  }
+  return script + GateCommands(top, /*flatten=*/false) + "tee -q -o build/synth.txt stat\n";
+}
+
+}  // namespace kiln::hardware
