@@ -199,6 +199,10 @@ int64_t WorkOf(const Instruction& instruction, const Config& config) {
 
 }  // namespace
 
+int64_t TilingBound(const Instruction& instruction, const Config& config, const Tiling& tiling) {
+  return Bounder(instruction, config).Of(tiling);
+}
+
 bool HasTiling(const Instruction& instruction, const Config& config) {
   const int64_t words = WordsOfOnePosition(instruction, config);
   const Convolution& c = instruction.convolution;

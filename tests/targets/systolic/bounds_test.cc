@@ -1,0 +1,233 @@
+// No lower bound is above what some schedule reaches: every tiling of small matrix and depthwise instructions, and
+// every order of the loops of small vector instructions, is timed.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kiln/targets/systolic/schedule.h"
+#include "kiln/targets/systolic/timing.h"
+#include "tests/targets/systolic/random_instruction.h"
+
+namespace kiln::systolic {
+namespace {
+
+// Cycles of the best tiling; checks the bound of every tiling on the way. 0: no tiling fits.
+int64_t BestOfAllTilings(const Instruction& instruction, const Config& config) {
+  Instruction trial = instruction;
+  int64_t best = 0;
+  for (const Tiling& tiling : TilingsOf(instruction, config)) {
+    trial.tiling = tiling;
+    const int64_t cycles = EstimateCycles(trial, config);
+    EXPECT_LE(TilingBound(instruction, config, tiling), cycles) << Print(trial, config);
+    best = best == 0 ? cycles : std::min(best, cycles);
+  }
+  return best;
+}
+
+void ExpectBoundsHold(const Instruction& instruction, const Config& config) {
+  const int64_t best = BestOfAllTilings(instruction, config);
+  if (best == 0) return;
+  std::string from;
+  EXPECT_LE(LowerBound(instruction, config, &from), static_cast<double>(best)) << from << Print(instruction, config);
+  Scheduler scheduler(config);
+  const auto schedule = scheduler.Find(instruction);
+  ASSERT_TRUE(schedule.ok()) << schedule.status();
+  EXPECT_EQ(schedule->certificate.cost, static_cast<double>(best)) << Print(instruction, config);
+  EXPECT_LE(schedule->certificate.lower_bound, static_cast<double>(best)) << schedule->certificate.bound_from;
+}
+
+TEST(SystolicBounds, HoldForEveryTilingOfRandomInstructions) {
+  Random random(71);
+  for (int i = 0; i < 120; ++i) {
+    const Config config = RandomConfig(random);
+    const Opcode opcode = i % 3 == 0 && config.depthwise_multipliers > 0 ? Opcode::kDepthwise : Opcode::kMatrix;
+    ExpectBoundsHold(RandomInstruction(random, config, opcode).instruction, config);
+    if (HasFailure()) return;
+  }
+}
+
+// A matrix product [pixels, channels] x [channels, out_channels] of int8, with tiled weights.
+Instruction Product(int32_t pixels, int32_t channels, int32_t out_channels) {
+  Instruction in;
+  in.opcode = Opcode::kMatrix;
+  Convolution& c = in.convolution;
+  c.width = c.out_width = pixels;
+  c.channels = channels;
+  c.out_channels = out_channels;
+  c.input_column_stride = channels;
+  c.input_row_stride = int64_t{pixels} * channels;
+  VectorProgram& v = in.vector;
+  v.outer = {1, 1, pixels, 1};
+  v.length = out_channels;
+  v.output.element_stride = 1;
+  v.output.outer_stride = {0, 0, out_channels, 0};
+  Pass pass;
+  pass.source = Source::kAccumulator;
+  pass.to_memory = true;
+  v.passes = {pass};
+  return in;
+}
+
+// Tall arrays: shifting a tile of weights in takes longer than a pass over few pixels, but for the very last pass,
+// which no further tile follows.
+TEST(SystolicBounds, HoldWhereWeightLoadsAreLongerThanPasses) {
+  Random random(72);
+  int longer = 0;
+  for (int i = 0; i < 60; ++i) {
+    Config config;
+    config.array_rows = 32 << random.Below(2);
+    config.array_columns = 1 << random.Below(4);
+    config.weight_rows_per_cycle = 1 << random.Below(3);
+    config.weight_buffer_words = config.array_rows * static_cast<int>(1 + random.Below(4));
+    config.accumulation_buffer_words = static_cast<int>(4 + random.Below(60));
+    config.accumulation_buffer_banks = static_cast<int>(1 + random.Below(2));
+    config.input_buffer_words = 64;
+    config.memory_latency = kLeastMemoryLatency;
+    config.vector_stage_latency = 1;
+    config.input_port_bytes = config.weight_port_bytes = config.output_port_bytes = kMostPort;
+    const auto pixels = static_cast<int32_t>(1 + random.Below(40));
+    const auto channels = static_cast<int32_t>(1 + random.Below(3 * static_cast<uint64_t>(config.array_rows)));
+    const auto outputs = static_cast<int32_t>(1 + random.Below(3 * static_cast<uint64_t>(config.array_columns)));
+    longer += WeightLoadCycles(config) > pixels;
+    ExpectBoundsHold(Product(pixels, channels, outputs), config);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(longer, 10);
+}
+
+// By hand: one pixel, one tile. The bound of the array is what the machine cannot avoid: the weights come, are shifted
+// in (32 cycles), one pass of one cycle, and the way out. A second load does not follow.
+TEST(SystolicBounds, OneTileOfATallArrayPaysForOneLoad) {
+  Config config;
+  config.array_rows = 32;
+  config.array_columns = 4;
+  config.input_buffer_words = 64;
+  config.memory_latency = kLeastMemoryLatency;
+  const Instruction in = Product(1, 32, 4);
+  const int64_t best = BestOfAllTilings(in, config);
+  // Latency, 32 words of 4 bytes a beat each, the load, the pass.
+  EXPECT_GE(best, config.memory_latency + 32 + 32 + 1);
+  EXPECT_LT(best, config.memory_latency + 32 + 2 * 32 + SettleCycles(in, config) + config.memory_latency +
+                      PipelineDepth(in.vector, config));
+}
+
+// A vector program of five axes: four outer loops and the innermost one. `sizes` and `strides` by axis.
+struct Axes {
+  std::array<int32_t, kOuterLoops + 1> sizes;
+  std::vector<std::array<int64_t, kOuterLoops + 1>> strides;  // of each operand, the output last
+};
+
+// The same program with its axes in another order.
+Instruction InOrder(const Instruction& in, const Axes& axes, const std::array<size_t, kOuterLoops + 1>& order) {
+  Instruction turned = in;
+  VectorProgram& v = turned.vector;
+  const auto place = [&](const std::array<int64_t, kOuterLoops + 1>& strides, Stream* stream) {
+    for (size_t i = 0; i < kOuterLoops; ++i) stream->outer_stride[i] = strides[order[i]];
+    stream->element_stride = strides[order[kOuterLoops]];
+  };
+  for (size_t i = 0; i < kOuterLoops; ++i) v.outer[i] = axes.sizes[order[i]];
+  v.length = axes.sizes[order[kOuterLoops]];
+  for (size_t i = 0; i < v.operands.size(); ++i) place(axes.strides[i], &v.operands[i]);
+  place(axes.strides.back(), &v.output);
+  return turned;
+}
+
+Element RandomElement(Random& random) {
+  constexpr Element kElements[] = {Element::kInt8, Element::kInt16, Element::kInt32, Element::kFloat32};
+  return kElements[random.Below(std::size(kElements))];
+}
+
+// Elementwise programs whose operands are broadcast along some axes, in every order of the axes: the bound of each
+// order holds for all of them.
+TEST(SystolicBounds, HoldForEveryOrderOfLoops) {
+  Random random(73);
+  int broadcast_lengths = 0;
+  for (int i = 0; i < 60; ++i) {
+    Config config;
+    config.array_columns = 1 << random.Below(5);
+    config.memory_latency = kLeastMemoryLatency;
+    config.vector_stage_latency = 1;
+    config.operand_port_bytes = 1 << (3 + random.Below(5));
+    config.output_port_bytes = 1 << (3 + random.Below(5));
+    Axes axes{{1, 1, 1, 1, 1}, {}};
+    for (int32_t& size : axes.sizes) size = static_cast<int32_t>(random.Below(2) == 0 ? 1 : 1 + random.Below(6));
+    axes.sizes[kOuterLoops] = static_cast<int32_t>(1 + random.Below(40));
+    Instruction in;
+    in.opcode = Opcode::kVector;
+    VectorProgram& v = in.vector;
+    const size_t operands = 1 + random.Below(2);
+    uint64_t base = 0;
+    for (size_t o = 0; o <= operands; ++o) {
+      Stream stream;
+      stream.element = RandomElement(random);
+      stream.base = base;
+      std::array<int64_t, kOuterLoops + 1> strides{};
+      int64_t stride = BytesOf(stream.element, config);
+      for (size_t axis = kOuterLoops + 1; axis-- > 0;) {
+        if (o < operands && random.Below(2) == 0) continue;  // broadcast
+        strides[axis] = stride;
+        stride *= axes.sizes[axis];
+      }
+      axes.strides.push_back(strides);
+      base += static_cast<uint64_t>(stride + 127) / 128 * 128;
+      (o < operands ? v.operands.emplace_back() : v.output) = stream;
+    }
+    Pass pass;
+    pass.to_memory = true;
+    if (operands == 2) pass.stages.push_back({.op = StageOp::kAdd, .a = Argument::kOperand1});
+    v.passes = {pass};
+
+    std::array<size_t, kOuterLoops + 1> order;
+    std::iota(order.begin(), order.end(), 0);
+    int64_t best = std::numeric_limits<int64_t>::max();
+    double greatest_bound = 0;
+    std::string from;
+    do {
+      const Instruction turned = InOrder(in, axes, order);
+      best = std::min(best, EstimateCycles(turned, config));
+      greatest_bound = std::max(greatest_bound, LowerBound(turned, config, &from));
+      broadcast_lengths += turned.vector.length > 1 && turned.vector.operands[0].element_stride == 0;
+    } while (std::next_permutation(order.begin(), order.end()));
+    ASSERT_LE(greatest_bound, static_cast<double>(best) * (1 + 1e-12)) << from << "\n" << Print(in, config);
+  }
+  EXPECT_GT(broadcast_lengths, 100);
+}
+
+// By hand, on 16 lanes: an fp32 operand that is the same for a whole row takes one beat of the operand port a word and
+// not four.
+TEST(SystolicBounds, ABroadcastWordIsOneBeat) {
+  Config config;
+  config.memory_latency = kLeastMemoryLatency;
+  Instruction in;
+  in.opcode = Opcode::kVector;
+  VectorProgram& v = in.vector;
+  v.outer = {1, 1, 8, 1};
+  v.length = 64;
+  v.operands = {Stream{}};
+  v.operands[0].element = Element::kFloat32;
+  v.operands[0].outer_stride = {0, 0, 4, 0};
+  v.output.element_stride = 1;
+  v.output.outer_stride = {0, 0, 64, 0};
+  v.passes = {Pass{}};
+  v.passes[0].to_memory = true;
+  std::string from;
+  EXPECT_EQ(LowerBound(in, config, &from), 8 * 64 / 16);
+  EXPECT_EQ(from, "vector passes");
+  EXPECT_GE(EstimateCycles(in, config), 8 * 64 / 16);
+  EXPECT_LT(EstimateCycles(in, config), 2 * 8 * 64 / 16 + 100);
+  // Along a loop the same: some order of the loops makes a row of it.
+  v.operands[0].outer_stride = {0, 0, 0, 0};
+  v.operands[0].element_stride = 4;
+  EXPECT_EQ(LowerBound(in, config, &from), 8 * 64 / 16);
+  // Nothing is broadcast: 4 beats a word.
+  v.operands[0].outer_stride = {0, 0, 256, 0};
+  EXPECT_EQ(LowerBound(in, config, &from), 8 * 64 / 4);
+  EXPECT_EQ(from, "memory traffic");
+}
+
+}  // namespace
+}  // namespace kiln::systolic
