@@ -52,6 +52,47 @@ TEST(Energy, RegistersAreCheap) {
   EXPECT_LT(8 * RegisterEnergyPerBit(), Energy("int8", "int8"));
 }
 
+// 0.137 pJ of a clock cycle, 0.090 pJ of the clock pin, and every other time a change of input and output (0.067 pJ and
+// 0.070 pJ), at 180 nm; there and at 45 nm a circuit's energy is as 24.64 * 1.8 - 17.98 and as 1.018 * 0.9^2 - 0.3107 *
+// 0.9 + 0.1539.
+TEST(Energy, ARegisterBitByHand) {
+  const double at_180 = 24.64 * 1.8 - 17.98, at_45 = 1.018 * 0.81 - 0.3107 * 0.9 + 0.1539;
+  EXPECT_DOUBLE_EQ(EnergyScale(180, 45), at_45 / at_180);
+  EXPECT_NEAR(RegisterEnergyPerBit(), (0.137 + 0.090 + 0.137 / 2) * at_45 / at_180, 1e-12);
+}
+
+// 0.0031 pJ for each pair of bits of integers or significands, and 0.05 pJ for each bit of the wider float.
+TEST(Energy, MultiplicationsByHand) {
+  EXPECT_DOUBLE_EQ(Energy("int4", "int8"), 0.0031 * 4 * 8);
+  EXPECT_DOUBLE_EQ(Energy("e4m3", "e4m3"), 0.0031 * 4 * 4 + 0.05 * 8);
+  EXPECT_DOUBLE_EQ(Energy("bf16", "e4m3"), 0.0031 * 8 * 4 + 0.05 * 16);
+  EXPECT_DOUBLE_EQ(Energy("int8", "bf16"), 0.0031 * 8 * 8 + 0.05 * 16);
+  EXPECT_DOUBLE_EQ(Energy("fp32", "fp32"), 0.0031 * 24 * 24 + 0.05 * 32);
+  EXPECT_DOUBLE_EQ(Energy("posit8_1", "posit8_1"), 0.0031 * 5 * 5 + 0.05 * 8);
+  EXPECT_DOUBLE_EQ(Energy("nf4", "int8"), 0.0031 * 11 * 8);  // a codebook of up to 11 bits, without exponents
+}
+
+// The straight lines through 8 and 32 bits (integers), 16 and 32 bits (floats); floats below 8 bits as of 8.
+TEST(Energy, AdditionsByHand) {
+  const auto add = [](std::string_view name) { return AddEnergy(*FindFormat(name)); };
+  EXPECT_DOUBLE_EQ(add("int20"), 0.03 + 12 * 0.07 / 24);
+  EXPECT_DOUBLE_EQ(add("int4"), 0.03 - 4 * 0.07 / 24);
+  EXPECT_DOUBLE_EQ(add("tf32"), 0.4 + 3 * 0.5 / 16);
+  EXPECT_DOUBLE_EQ(add("e4m3"), 0.4 - 8 * 0.5 / 16);
+  EXPECT_DOUBLE_EQ(add("e2m1"), 0.4 - 8 * 0.5 / 16);
+  EXPECT_DOUBLE_EQ(add("posit16_1"), 0.4);
+  EXPECT_DOUBLE_EQ(add("nf4"), 0.03 - 4 * 0.07 / 24);
+}
+
+// Half way between two sizes of the table, in powers: sqrt below 32 KiB, 0.464... beyond.
+TEST(Energy, MemoriesByHand) {
+  constexpr int64_t kKibibyte = 1024 * 8;
+  EXPECT_NEAR(64 * MemoryEnergyPerBit(2 * kKibibyte), 5, 1e-9);
+  EXPECT_NEAR(64 * MemoryEnergyPerBit(32 * kKibibyte + 1), 20, 1e-3);
+  EXPECT_NEAR(64 * MemoryEnergyPerBit(32768 * kKibibyte), 500, 1e-6);  // 32 times the size, 5 times the energy
+  EXPECT_EQ(kOuterMemoryEnergyPerByte, 162.5);
+}
+
 TEST(Technology, ScalesThereAndBack) {
   for (const int from : TechnologyNodes()) {
     for (const int to : TechnologyNodes()) {
