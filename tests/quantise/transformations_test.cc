@@ -116,6 +116,61 @@ TEST(CorrectBiases, BiasesStayInTheirFormat) {
   }
 }
 
+// Layers of all kinds whose channels stand on different axes of one result: the means of every output channel come
+// back.
+TEST(CorrectBiases, FindsTheChannelsOfEveryLayer) {
+  struct Layer {
+    const char* name;
+    Op op;
+    Shape input, weights;
+    bool nhwc;
+    int channel_axis;
+  };
+  // As many places as channels, and others, so that a wrong axis is either a wrong size or a wrong mean.
+  for (const Layer& layer : {Layer{"conv", Op::kConv, {1, 3, 6, 6}, {6, 3, 1, 1}, false, 1},
+                             Layer{"conv nhwc", Op::kConv, {1, 6, 6, 3}, {6, 3, 1, 1}, true, 3},
+                             Layer{"transposed", Op::kConvTranspose, {1, 3, 6, 6}, {3, 6, 1, 1}, false, 1},
+                             Layer{"transposed, wide", Op::kConvTranspose, {1, 3, 5, 4}, {3, 6, 1, 1}, false, 1},
+                             Layer{"product", Op::kMatMul, {1, 5, 3}, {3, 6}, false, 2}}) {
+    SCOPED_TRACE(layer.name);
+    Graph graph("layer");
+    Value* x = graph.AddInput("x", {ElementType::kFloat32, layer.input});
+    Attributes attributes;
+    if (layer.nhwc) attributes.Set("layout", std::string("nhwc"));
+    Value* weights = graph.AddConstant("w", UniformTensor(layer.weights, 21));
+    Node* node = graph.AddNode(layer.op, "layer", {x, weights}, {"sum"}, attributes);
+    ASSERT_TRUE(InferNode(graph, *node).ok());
+    Value* y = node->result();
+    if (layer.op == Op::kMatMul) {
+      Node* add = graph.AddNode(Op::kAdd, "add", {y, graph.AddConstant("b", UniformTensor({6}, 22))}, {"y"});
+      ASSERT_TRUE(InferNode(graph, *add).ok());
+      y = add->result();
+    }
+    graph.MarkOutput(y);
+    Shape images_shape = layer.input;
+    images_shape[0] = 16;
+    const Tensor images = UniformTensor(images_shape, 23, 0, 2);
+    const auto recipe = ParseRecipe("weights: {format: int2}\ncorrect_biases: true\n", "r.yaml");
+    ASSERT_TRUE(recipe.ok()) << recipe.status();
+    const auto quantised = QuantiseOnImages(graph, *recipe, std::span(&images, 1), 16);
+    ASSERT_TRUE(quantised.ok()) << quantised.status();
+    const Tensor rounded = OutputOf(*SimulateQuantisation(*quantised), images), exact = OutputOf(graph, images);
+    int64_t inner = 1;
+    for (int axis = layer.channel_axis + 1; axis < exact.shape().rank(); ++axis) inner *= exact.shape()[axis];
+    double moved = 0;
+    for (int64_t channel = 0; channel < 6; ++channel) {
+      double difference = 0;
+      for (int64_t i = 0; i < exact.size(); ++i) {
+        if (i / inner % 6 != channel) continue;
+        difference += rounded.ValueAt(i) - exact.ValueAt(i);
+        moved = std::max(moved, std::abs(rounded.ValueAt(i) - exact.ValueAt(i)));
+      }
+      EXPECT_NEAR(difference * 6 / static_cast<double>(exact.size()), 0, 1e-5) << channel;
+    }
+    EXPECT_GT(moved, 0.01);  // rounding to two bits did something
+  }
+}
+
 // Recipes that share what they have in common get what each would get alone, in whichever order they come.
 TEST(PostTraining, RecipesShareCalibrations) {
   const Graph graph = SmallNet(16);
