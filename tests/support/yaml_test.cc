@@ -148,6 +148,62 @@ TEST(Yaml, DeepNestingIsRefused) {
   EXPECT_EQ(ErrorOf("name: " + std::string(100000, '[')).rfind("a.yaml: line 1: ", 0), 0u);
 }
 
+// Limits: one below, at, and one above.
+TEST(Yaml, ListsHoldUpTo4096Items) {
+  for (const char* key : {"sizes", "words", "items"}) {
+    const std::string item = key == std::string("items") ? "{value: 1}, " : "7, ";
+    for (const auto& [count, fits] : {std::pair(4095, true), {4096, true}, {4097, false}}) {
+      std::string text = std::string("name: x\n") + key + ": [";
+      for (int i = 0; i < count; ++i) text += item;
+      text.resize(text.size() - 2);
+      const auto settings = Read(text + "]\n");
+      EXPECT_EQ(settings.ok(), fits) << key << " of " << count << ": " << settings.status();
+      if (settings.ok()) {
+        EXPECT_EQ(std::max({settings->sizes.size(), settings->words.size(), settings->items.size()}),
+                  static_cast<size_t>(count));
+      }
+    }
+  }
+}
+
+TEST(Yaml, NumbersHoldTheirEnds) {
+  for (const auto& [rows, fits] : {std::pair(0, false), {1, true}, {2, true}, {255, true}, {256, true}, {257, false}}) {
+    EXPECT_EQ(Read("name: x\nrows: " + std::to_string(rows) + "\n").ok(), fits) << rows;
+  }
+  for (const auto& [clock, fits] :
+       {std::pair("0.4999", false), {"0.5", true}, {"0.50001", true}, {"4000", true}, {"4000.001", false}}) {
+    EXPECT_EQ(Read(std::string("name: x\nclock: ") + clock + "\n").ok(), fits) << clock;
+  }
+  for (const auto& [size, fits] : {std::pair(-1, false), {0, true}, {9, true}, {10, false}}) {
+    EXPECT_EQ(Read("name: x\nsizes: [" + std::to_string(size) + "]\n").ok(), fits) << size;
+  }
+}
+
+TEST(Yaml, NestsUpTo32Levels) {
+  const auto nested = [](int levels) {
+    // The document is the first level; each further one is a mapping.
+    std::string text = "name: x\nother: ";
+    for (int i = 1; i < levels; ++i) text += "{a: ";
+    text += "1";
+    for (int i = 1; i < levels; ++i) text += "}";
+    return ErrorOf(text + "\n");
+  };
+  EXPECT_EQ(nested(31).find("nested too deeply"), std::string::npos) << nested(31);
+  EXPECT_EQ(nested(32).find("nested too deeply"), std::string::npos) << nested(32);
+  EXPECT_NE(nested(33).find("nested too deeply"), std::string::npos) << nested(33);
+}
+
+TEST(Yaml, TextOfAMebibyteIsRead) {
+  const auto padded = [](int64_t bytes) {
+    std::string text = "name: x\n#";
+    text.resize(static_cast<size_t>(bytes), '-');
+    return Read(text).ok();
+  };
+  EXPECT_TRUE(padded(YamlFile::kMaxBytes - 1));
+  EXPECT_TRUE(padded(YamlFile::kMaxBytes));
+  EXPECT_FALSE(padded(YamlFile::kMaxBytes + 1));
+}
+
 TEST(Yaml, HugeTextIsRefused) {
   EXPECT_EQ(ErrorOf(std::string(YamlFile::kMaxBytes + 1, ' ')),
             "a.yaml: 1048577 bytes are too many for settings; at most 1048576");
