@@ -52,6 +52,17 @@ TEST(RunReport, KernelsAreChargedWhatTheyAdd) {
   EXPECT_DOUBLE_EQ(HostShare(report), 160.0 / 26224);
 }
 
+// The fastest and the slowest of the images, wherever they stand.
+TEST(RunReport, ShowsTheFastestAndTheSlowestImage) {
+  RunReport report = ExampleReport();
+  report.cycles_per_image = {4000, 3500, 5200, 4100};
+  EXPECT_THAT(ToText(report), HasSubstr("3,500 cycles per image at least, 5,200 at most"));
+  EXPECT_THAT(ToHtml(report), HasSubstr("3,500 to 5,200"));
+  report.cycles_per_image = {4000, 4000};
+  EXPECT_THAT(ToText(report), HasSubstr("4,000 cycles per image"));
+  EXPECT_THAT(ToText(report), Not(HasSubstr("at most")));
+}
+
 TEST(RunReport, ReasonOfTheHostsLargestShare) {
   RunReport report = ExampleReport();
   EXPECT_EQ(LargestHostReason(report)->reason, "no unit computes erf");
