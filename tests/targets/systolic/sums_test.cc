@@ -239,6 +239,64 @@ TEST(Sums, TheLongestLayerThatCanWrapIsNamed) {
   EXPECT_THAT(check.Note(), HasSubstr("in 2 layers: longest in 'long', 20 products"));
 }
 
+// Ranges that just fit an integer, and those one beyond on either side.
+TEST(Sums, RangesHaveTheBitsOfTheirEnds) {
+  for (int bits = 2; bits < 62; ++bits) {
+    const int64_t end = int64_t{1} << (bits - 1);
+    EXPECT_EQ((SumRange{-end, end - 1}.bits()), bits);
+    EXPECT_EQ((SumRange{0, end}.bits()), bits + 1);
+    EXPECT_EQ((SumRange{-end - 1, 0}.bits()), bits + 1);
+    EXPECT_EQ((SumRange{-end, 0}.bits()), bits);
+    EXPECT_EQ((SumRange{0, end - 1}.bits()), bits);
+  }
+  EXPECT_EQ(SumRange{}.bits(), 1);
+}
+
+TEST(Sums, WarnFromTheFirstRangeThatDoesNotFit) {
+  const auto range = [](int bits, int64_t beyond) {
+    const int64_t end = int64_t{1} << (bits - 1);
+    return SumRange{-end, end - 1 + beyond};
+  };
+  const auto can_wrap = [](int psum_bits, const char* accumulation, const SumRange& psum, const SumRange& sum,
+                           const SumRange& result) {
+    Config config;
+    config.psum_format = Int(psum_bits);
+    config.accumulation_format = *FindFormat(accumulation);
+    Sums sums;
+    sums.psum = psum;
+    sums.accumulation = sum;
+    sums.result = result;
+    return CanWrap(sums, config);
+  };
+  const SumRange none;
+  for (const int64_t beyond : {0, 1}) {
+    const bool wraps = beyond == 1;
+    EXPECT_EQ(can_wrap(32, "int32", none, none, range(32, beyond)), wraps);
+    EXPECT_EQ(can_wrap(20, "fp32", range(20, beyond), none, none), wraps);
+    EXPECT_EQ(can_wrap(32, "int24", none, range(24, beyond), none), wraps);
+    EXPECT_EQ(can_wrap(20, "int32", range(20, beyond), none, none), wraps);
+    // Psums of as many bits as the accumulation, or more, come back with it.
+    EXPECT_FALSE(can_wrap(24, "int24", range(24, beyond), range(24, 0), none));
+    EXPECT_FALSE(can_wrap(32, "int24", range(32, beyond), range(24, 0), none));
+    EXPECT_FALSE(can_wrap(32, "int32", range(32, beyond), range(32, beyond), range(32, 0)));
+  }
+}
+
+// One product: 2^15 times the greatest input code. An accumulation of 24 bits holds 255 * 2^15, and not 256 * 2^15.
+TEST(Sums, NotesBeginWhereSumsLeaveTheirIntegers) {
+  for (const auto& [input, wraps] : {std::pair(255, false), {256, true}, {257, true}}) {
+    Config config;
+    config.input_format = config.weight_format = Int(16);
+    config.psum_format = Int(32);
+    config.accumulation_format = Int(24);
+    Work work = ProductOf(1, -32768);
+    work.input_counts = {-input, 0};
+    SumCheck check(config);
+    check.Add("layer", work);
+    EXPECT_EQ(!check.Note().empty(), wraps) << input << check.Note();
+  }
+}
+
 // Operands that are both activations: any codes may meet.
 TEST(Sums, OfTwoActivations) {
   Config config;
