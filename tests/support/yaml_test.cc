@@ -1,6 +1,10 @@
 #include "kiln/support/yaml.h"
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "kiln/support/budgets.h"
 
 namespace kiln {
 namespace {
@@ -179,34 +183,57 @@ TEST(Yaml, NumbersHoldTheirEnds) {
   }
 }
 
-TEST(Yaml, NestsUpTo32Levels) {
-  const auto nested = [](int levels) {
-    // The document is the first level; each further one is a mapping.
-    std::string text = "name: x\nother: ";
-    for (int i = 1; i < levels; ++i) text += "{a: ";
-    text += "1";
-    for (int i = 1; i < levels; ++i) text += "}";
-    return ErrorOf(text + "\n");
+TEST(Yaml, DepthAtTheBudget) {
+  const auto nested = [](int64_t levels) {  // the root is a level, too
+    std::string text = "name: x\nextra: ", end;
+    for (int64_t i = 1; i < levels; ++i) text += "[", end += "]";
+    return ErrorOf(text + "1" + end + "\n");
   };
-  EXPECT_EQ(nested(31).find("nested too deeply"), std::string::npos) << nested(31);
-  EXPECT_EQ(nested(32).find("nested too deeply"), std::string::npos) << nested(32);
-  EXPECT_NE(nested(33).find("nested too deeply"), std::string::npos) << nested(33);
+  EXPECT_THAT(nested(budgets::kYamlDepth), testing::HasSubstr("line 2, key 'extra': unknown key"));
+  EXPECT_EQ(nested(budgets::kYamlDepth + 1), "a.yaml: line 2: nested too deeply; at most 32 levels");
 }
 
-TEST(Yaml, TextOfAMebibyteIsRead) {
-  const auto padded = [](int64_t bytes) {
-    std::string text = "name: x\n#";
-    text.resize(static_cast<size_t>(bytes), '-');
-    return Read(text).ok();
-  };
-  EXPECT_TRUE(padded(YamlFile::kMaxBytes - 1));
-  EXPECT_TRUE(padded(YamlFile::kMaxBytes));
-  EXPECT_FALSE(padded(YamlFile::kMaxBytes + 1));
-}
-
-TEST(Yaml, HugeTextIsRefused) {
-  EXPECT_EQ(ErrorOf(std::string(YamlFile::kMaxBytes + 1, ' ')),
+TEST(Yaml, BytesAtTheBudget) {
+  const std::string text = "name: x\n";
+  for (const int64_t bytes : {budgets::kYamlBytes - 1, budgets::kYamlBytes}) {
+    EXPECT_EQ(ErrorOf(text + std::string(static_cast<size_t>(bytes) - text.size(), '\n')), "no error");
+  }
+  EXPECT_EQ(ErrorOf(std::string(budgets::kYamlBytes + 1, ' ')),
             "a.yaml: 1048577 bytes are too many for settings; at most 1048576");
+}
+
+// Keys and items, however they are spread.
+TEST(Yaml, ValuesAtTheBudget) {
+  const auto keys = [](int64_t count) {
+    std::string text = "name: x\n";
+    for (int64_t i = 1; i < count; ++i) text += fmt::format("k{}: 1\n", i);
+    return ErrorOf(text);
+  };
+  EXPECT_EQ(keys(budgets::kYamlValues).rfind("a.yaml: line 2, key 'k1': unknown key", 0), 0u);
+  EXPECT_EQ(keys(budgets::kYamlValues + 1), "a.yaml: line 65537: too many keys and list items; at most 65536");
+  const auto items = [](int64_t count) {
+    std::string text = "name: x\nextra:\n";
+    for (int64_t i = 2; i < count; ++i) text += "- 1\n";
+    return ErrorOf(text);
+  };
+  EXPECT_EQ(items(budgets::kYamlValues).rfind("a.yaml: line 2, key 'extra': unknown key", 0), 0u);
+  EXPECT_EQ(items(budgets::kYamlValues + 1), "a.yaml: line 65537: too many keys and list items; at most 65536");
+}
+
+TEST(Yaml, KeyAtTheBudget) {
+  const auto key = [](int64_t bytes) { return ErrorOf("name: x\n? " + std::string(bytes, 'k') + "\n: 1\n"); };
+  EXPECT_EQ(key(budgets::kYamlKeyBytes).rfind("a.yaml: line 2, key 'kkkk", 0), 0u);
+  EXPECT_EQ(key(budgets::kYamlKeyBytes + 1), "a.yaml: line 2: a key of 4097 bytes is too long; at most 4096");
+}
+
+TEST(Yaml, ListItemsAtTheBudget) {
+  const auto list = [](int64_t count) {
+    std::string text = "name: x\nsizes:\n";
+    for (int64_t i = 0; i < count; ++i) text += "- 1\n";
+    return ErrorOf(text);
+  };
+  EXPECT_EQ(list(budgets::kYamlListItems), "no error");
+  EXPECT_EQ(list(budgets::kYamlListItems + 1), "a.yaml: line 2, key 'sizes': has 4097 items; at most 4096");
 }
 
 }  // namespace

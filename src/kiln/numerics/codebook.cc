@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 
+#include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
 #include "kiln/support/yaml.h"
 
@@ -77,7 +78,7 @@ StatusOr<Format> LoadCodebook(const std::string& path) {
   if (!std::all_of(path.begin(), path.end(), IsPathByte)) {
     return ErrorAt(path, "", "has characters that a format's name cannot have", "letters, digits and _ . / -");
   }
-  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, YamlFile::kMaxBytes));
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, budgets::kYamlBytes));
   KILN_ASSIGN_OR_RETURN(CodebookFile file, ParseCodebook(text, path));
   Format format{.name = path, .kind = FormatKind::kCodebook, .bits = file.bits};
   format.codebook = Keep(std::move(file.codebook));

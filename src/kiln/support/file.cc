@@ -1,5 +1,7 @@
 #include "kiln/support/file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -22,36 +24,73 @@ Status WriteInto(const fs::path& path, std::string_view bytes) {
   return out ? OkStatus() : ErrorAt(path.string(), "", "could not be written in full", "name a file");
 }
 
+// Whether the path names a descriptor that this process was started with, as /dev/stdin and a shell's <(...) do.
+// Opening those does not wait for a writer.
+bool IsOpenDescriptor(const fs::path& path) {
+  const std::string text = path.string();
+  return text == "/dev/stdin" || text.starts_with("/dev/fd/") || text.starts_with("/proc/self/fd/");
+}
+
 }  // namespace
 
+StatusOr<InputFile> InputFile::Open(const fs::path& path) {
+  const bool streams = IsOpenDescriptor(path);
+  // Without O_NONBLOCK the opening of a FIFO would wait for a writer.
+  InputFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | (streams ? 0 : O_NONBLOCK)));
+  if (file.descriptor_ < 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return NotFoundAt(path.string(), "", "no such file", "check the path");
+    if (errno == ENXIO) return ErrorAt(path.string(), "", "is not a regular file", "name a file");
+    return ErrorAt(path.string(), "", std::string("cannot be opened for reading: ") + std::strerror(errno),
+                   "check its permissions");
+  }
+  struct stat status = {};
+  if (::fstat(file.descriptor_, &status) != 0) {
+    return ErrorAt(path.string(), "", std::string("cannot be read: ") + std::strerror(errno), "check the file");
+  }
+  if (S_ISDIR(status.st_mode)) return ErrorAt(path.string(), "", "is a directory", "name a file");
+  file.is_regular_ = S_ISREG(status.st_mode);
+  if (!file.is_regular_ && !streams) return ErrorAt(path.string(), "", "is not a regular file", "name a file");
+  file.size_ = file.is_regular_ ? static_cast<uint64_t>(status.st_size) : 0;
+  return file;
+}
+
+InputFile::~InputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
 StatusOr<std::string> ReadFile(const fs::path& path, uint64_t max_bytes) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (error || !fs::exists(status)) return NotFoundAt(path.string(), "", "no such file", "check the path");
-  if (fs::is_directory(status)) return ErrorAt(path.string(), "", "is a directory", "name a file");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return ErrorAt(path.string(), "", "cannot be opened for reading", "check its permissions");
+  KILN_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
+  const auto too_large = [&](const std::string& fault) {
+    return ErrorAt(path.string(), "", fault, "at most " + std::to_string(max_bytes) + " bytes are read");
+  };
+  const auto cannot = [&] {
+    return ErrorAt(path.string(), "", std::string("cannot be read: ") + std::strerror(errno), "check the file");
+  };
   std::string bytes;
-  if (fs::is_regular_file(status)) {
-    const uint64_t size = fs::file_size(path, error);
-    if (!error) {
-      if (size > max_bytes) {
-        return ErrorAt(path.string(), "", std::to_string(size) + " bytes is too large",
-                       "at most " + std::to_string(max_bytes) + " are read");
-      }
-      bytes.resize(size);
-      in.read(bytes.data(), static_cast<std::streamsize>(size));
-      bytes.resize(static_cast<size_t>(in.gcount()));
-      return bytes;
+  if (file.is_regular()) {
+    if (file.size() > max_bytes) return too_large(std::to_string(file.size()) + " bytes are too many");
+    bytes.resize(file.size());
+    size_t filled = 0;
+    while (filled < bytes.size()) {
+      const ssize_t got = ::read(file.descriptor(), bytes.data() + filled, bytes.size() - filled);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return cannot();
+      if (got == 0) break;
+      filled += static_cast<size_t>(got);
     }
+    bytes.resize(filled);
+    // Files of /proc state no size, and a file may have grown since: the rest is read as a stream.
+    if (filled < file.size()) return bytes;
   }
-  // A pipe or device has no size to look at first.
   std::array<char, 1 << 16> piece;
-  while (in.read(piece.data(), piece.size()) || in.gcount() > 0) {
-    bytes.append(piece.data(), static_cast<size_t>(in.gcount()));
-    if (bytes.size() > max_bytes) return ErrorAt(path.string(), "", "is too large", "");
+  while (true) {
+    const ssize_t got = ::read(file.descriptor(), piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return cannot();
+    if (got == 0) return bytes;
+    bytes.append(piece.data(), static_cast<size_t>(got));
+    if (bytes.size() > max_bytes) return too_large("is too large");
   }
-  return bytes;
 }
 
 Status WriteFile(const fs::path& named, std::string_view bytes) {

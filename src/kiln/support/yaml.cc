@@ -6,6 +6,8 @@
 #include <limits>
 #include <optional>
 #include <sstream>
+#include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
@@ -13,6 +15,7 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
+#include "kiln/support/budgets.h"
 #include "kiln/support/check.h"
 #include "kiln/support/file.h"
 
@@ -28,7 +31,9 @@ struct YamlNode {
   std::vector<std::string> keys;
   std::vector<int> key_lines;
   std::vector<std::unique_ptr<YamlNode>> children;  // kList; kMap: as many as keys
+  std::unordered_map<std::string, size_t> index;    // kMap: where each key stands in `keys`
   mutable std::vector<std::string> asked;           // keys that the reader knows, in the order it asked
+  mutable std::unordered_set<std::string> known;    // the same keys
 };
 
 struct YamlState {
@@ -37,11 +42,13 @@ struct YamlState {
   int error_rank = 0;
   Status error;
 
+  // Returns whether an error in line `rank` would be kept.
+  bool Wants(int rank) const { return error.ok() || rank < error_rank; }
   // Keeps the error that stands first in the file; of two in one line, the one noted first. A missing key stands
   // nowhere and comes last: what looks like one is often a misspelt key further down.
   void Note(int line, const std::string& path, std::string_view fault, std::string_view remedy, bool missing = false) {
     const int rank = missing ? std::numeric_limits<int>::max() : line;
-    if (!error.ok() && error_rank <= rank) return;
+    if (!Wants(rank)) return;
     const std::string place =
         path.empty() ? fmt::format("line {}", line) : fmt::format("line {}, key '{}'", line, path);
     error = ErrorAt(source, place, fault, remedy);
@@ -79,10 +86,14 @@ class TreeBuilder final : public YAML::EventHandler {
     RefuseTag(mark, tag);
     if (InMap() && !key_) {  // the scalar is a key
       if (anchor != 0) RefuseAnchor(mark);
-      YamlNode& map = *stack_.back();
-      const auto first = std::find(map.keys.begin(), map.keys.end(), value);
-      if (first != map.keys.end()) {
-        const int line = map.key_lines[static_cast<size_t>(first - map.keys.begin())];
+      Count(mark);
+      if (std::ssize(value) > budgets::kYamlKeyBytes) {
+        throw Refusal{LineOf(mark), fmt::format("a key of {} bytes is too long", value.size()),
+                      fmt::format("at most {}", budgets::kYamlKeyBytes)};
+      }
+      const YamlNode& map = *stack_.back();
+      if (const auto first = map.index.find(value); first != map.index.end()) {
+        const int line = map.key_lines[first->second];
         throw Refusal{LineOf(mark), fmt::format("key '{}' stands twice, first in line {}", value, line), "keep one"};
       }
       key_ = value;
@@ -117,6 +128,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   YamlNode* Add(const YAML::Mark& mark, YAML::anchor_t anchor, Kind kind) {
     if (anchor != 0) RefuseAnchor(mark);
+    if (!stack_.empty() && !InMap()) Count(mark);  // the value of a key is counted with the key
     auto node = std::make_unique<YamlNode>();
     node->kind = kind;
     node->line = LineOf(mark);
@@ -128,6 +140,7 @@ class TreeBuilder final : public YAML::EventHandler {
     if (InMap()) {
       if (!key_) throw Refusal{LineOf(mark), "a key is not a single name", "one name before the colon"};
       node->line = key_line_;
+      stack_.back()->index.emplace(*key_, stack_.back()->keys.size());
       stack_.back()->keys.push_back(std::move(*key_));
       stack_.back()->key_lines.push_back(key_line_);
       key_.reset();
@@ -138,17 +151,22 @@ class TreeBuilder final : public YAML::EventHandler {
   YamlNode* Leaf(const YAML::Mark& mark, YAML::anchor_t anchor, Kind kind) { return Add(mark, anchor, kind); }
   void Open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Kind kind) {
     RefuseTag(mark, tag);
-    if (stack_.size() >= YamlFile::kMaxDepth) {
-      throw Refusal{LineOf(mark), "nested too deeply", fmt::format("at most {} levels", YamlFile::kMaxDepth)};
+    if (std::ssize(stack_) >= budgets::kYamlDepth) {
+      throw Refusal{LineOf(mark), "nested too deeply", fmt::format("at most {} levels", budgets::kYamlDepth)};
     }
     stack_.push_back(Add(mark, anchor, kind));
   }
   void Close() { stack_.pop_back(); }
+  void Count(const YAML::Mark& mark) {
+    if (++values_ <= budgets::kYamlValues) return;
+    throw Refusal{LineOf(mark), "too many keys and list items", fmt::format("at most {}", budgets::kYamlValues)};
+  }
 
   std::unique_ptr<YamlNode> root_;
   std::vector<YamlNode*> stack_;
   std::optional<std::string> key_;
   int key_line_ = 1;
+  int64_t values_ = 0;
 };
 
 std::string_view KindName(Kind kind) {
@@ -209,10 +227,12 @@ std::string RemedyForUnknown(const std::string& key, const std::vector<std::stri
 
 void NoteUnknownKeys(internal::YamlState& state, const YamlNode& node, const std::string& path) {
   for (size_t i = 0; i < node.children.size(); ++i) {
+    // Children are in the order of the file: once an earlier error is kept, none of the rest is shown.
+    if (!state.Wants(node.kind == Kind::kMap ? node.key_lines[i] : node.children[i]->line)) return;
     if (node.kind == Kind::kMap) {
       const std::string& key = node.keys[i];
       const std::string inner = path.empty() ? key : path + "." + key;
-      if (std::find(node.asked.begin(), node.asked.end(), key) == node.asked.end()) {
+      if (!node.known.contains(key)) {
         state.Note(node.key_lines[i], inner, "unknown key", RemedyForUnknown(key, node.asked));
       } else {
         NoteUnknownKeys(state, *node.children[i], inner);
@@ -232,9 +252,11 @@ std::string YamlMap::PathOf(std::string_view key) const {
 
 const YamlNode* YamlMap::Find(std::string_view key) const {
   if (node_ == nullptr) return nullptr;
-  if (std::find(node_->asked.begin(), node_->asked.end(), key) == node_->asked.end()) node_->asked.emplace_back(key);
-  const auto it = std::find(node_->keys.begin(), node_->keys.end(), key);
-  return it == node_->keys.end() ? nullptr : node_->children[static_cast<size_t>(it - node_->keys.begin())].get();
+  std::string name(key);
+  const auto it = node_->index.find(name);
+  const YamlNode* found = it == node_->index.end() ? nullptr : node_->children[it->second].get();
+  if (node_->known.insert(name).second) node_->asked.push_back(std::move(name));
+  return found;
 }
 
 bool YamlMap::Has(std::string_view key) const { return Find(key) != nullptr; }
@@ -325,13 +347,19 @@ void YamlMap::Name(std::string_view key, std::string* value) const {
 
 namespace {
 
+// Notes an error of `map` about `key` and returns true if the list `node` is beyond its budget.
+bool HasTooMany(const YamlMap& map, std::string_view key, const YamlNode& node) {
+  if (std::ssize(node.children) <= budgets::kYamlListItems) return false;
+  map.Fail(key, fmt::format("has {} items", node.children.size()), fmt::format("at most {}", budgets::kYamlListItems));
+  return true;
+}
+
 // The items of a list; notes an error of `map` about `key` when they are not numbers from low to high.
 template <typename T>
 void ReadNumbers(const YamlMap& map, std::string_view key, const YamlNode* node, std::string_view remedy, T low, T high,
                  std::vector<T>* values) {
-  if (node->kind != Kind::kList || node->children.size() > YamlMap::kMaxListItems) {
-    return map.Fail(key, node->kind == Kind::kList ? "has too many items" : "is not a list", remedy);
-  }
+  if (node->kind != Kind::kList) return map.Fail(key, "is not a list", remedy);
+  if (HasTooMany(map, key, *node)) return;
   std::vector<T> found;
   for (const auto& child : node->children) {
     const std::optional<T> number =
@@ -361,9 +389,8 @@ void YamlMap::Doubles(std::string_view key, std::vector<double>* values, double 
 void YamlMap::Strings(std::string_view key, std::vector<std::string>* values) const {
   const YamlNode* node = Find(key);
   if (node == nullptr) return;
-  if (node->kind != Kind::kList || node->children.size() > kMaxListItems) {
-    return Fail(key, node->kind == Kind::kList ? "has too many items" : "is not a list", "a list of names");
-  }
+  if (node->kind != Kind::kList) return Fail(key, "is not a list", "a list of names");
+  if (HasTooMany(*this, key, *node)) return;
   std::vector<std::string> found;
   for (const auto& child : node->children) {
     if (child->kind != Kind::kScalar || child->text.empty()) {
@@ -386,11 +413,11 @@ YamlMap YamlMap::Map(std::string_view key) const {
 std::vector<YamlMap> YamlMap::Maps(std::string_view key) const {
   const YamlNode* node = Find(key);
   if (node == nullptr) return {};
-  if (node->kind != Kind::kList || node->children.size() > kMaxListItems) {
-    Fail(key, node->kind == Kind::kList ? "has too many items" : fmt::format("is {}", KindName(node->kind)),
-         "a list of mappings");
+  if (node->kind != Kind::kList) {
+    Fail(key, fmt::format("is {}", KindName(node->kind)), "a list of mappings");
     return {};
   }
+  if (HasTooMany(*this, key, *node)) return {};
   std::vector<YamlMap> maps;
   for (const auto& child : node->children) {
     const std::string path = fmt::format("{}[{}]", PathOf(key), maps.size());
@@ -404,9 +431,9 @@ std::vector<YamlMap> YamlMap::Maps(std::string_view key) const {
 }
 
 StatusOr<YamlFile> YamlFile::Parse(std::string_view text, std::string_view source) {
-  if (static_cast<int64_t>(text.size()) > kMaxBytes) {
+  if (static_cast<int64_t>(text.size()) > budgets::kYamlBytes) {
     return ErrorAt(source, "", fmt::format("{} bytes are too many for settings", text.size()),
-                   fmt::format("at most {}", kMaxBytes));
+                   fmt::format("at most {}", budgets::kYamlBytes));
   }
   auto state = std::make_shared<internal::YamlState>();
   state->source = std::string(source);
@@ -438,7 +465,7 @@ StatusOr<YamlFile> YamlFile::Parse(std::string_view text, std::string_view sourc
 }
 
 StatusOr<YamlFile> YamlFile::Load(const std::string& path) {
-  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxBytes));
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, budgets::kYamlBytes));
   return Parse(text, path);
 }
 

@@ -60,7 +60,7 @@ class YamlMap {
   void String(std::string_view key, std::string* value) const;  // not empty
   // What files that are written will hold in comments, each of one line: text without control characters.
   void Name(std::string_view key, std::string* value) const;
-  // Lists; a value in place of a list is an error. At most kMaxListItems items.
+  // Lists; a value in place of a list is an error. At most budgets::kYamlListItems items.
   void Ints(std::string_view key, std::vector<int64_t>* values, int64_t low, int64_t high) const;
   void Doubles(std::string_view key, std::vector<double>* values, double low, double high) const;  // finite
   void Strings(std::string_view key, std::vector<std::string>* values) const;
@@ -99,8 +99,6 @@ class YamlMap {
   void Fail(std::string_view key, std::string_view fault, std::string_view remedy) const;
   int line() const;
 
-  static constexpr int kMaxListItems = 4096;
-
  private:
   friend class YamlFile;
   YamlMap(std::shared_ptr<internal::YamlState> state, const internal::YamlNode* node, std::string path)
@@ -121,16 +119,13 @@ std::string YamlText(std::string_view text);
 class YamlFile {
  public:
   // Parses a document whose root is a mapping. `source` names it in messages. Errors: not YAML (with line), not strict
-  // (see above), larger than kMaxBytes or nested deeper than kMaxDepth.
+  // (see above), beyond a budget (support/budgets.def).
   static StatusOr<YamlFile> Parse(std::string_view text, std::string_view source);
   static StatusOr<YamlFile> Load(const std::string& path);  // `source` is the path
 
   YamlMap root() const;
   // The first error noted, else the first key that nobody asked for, else OK. Call it last.
   Status Finish() const;
-
-  static constexpr int64_t kMaxBytes = int64_t{1} << 20;
-  static constexpr int kMaxDepth = 32;
 
  private:
   explicit YamlFile(std::shared_ptr<internal::YamlState> state) : state_(std::move(state)) {}

@@ -1,11 +1,11 @@
 #include "kiln/targets/registry.h"
 
-#include <yaml-cpp/yaml.h>
-
 #include <algorithm>
 #include <iterator>
 
+#include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
+#include "kiln/support/yaml.h"
 #include "kiln/targets/interface/family.h"
 
 namespace kiln {
@@ -58,23 +58,16 @@ StatusOr<std::unique_ptr<Accelerator>> ParseAccelerator(std::string_view yaml, s
   }
   std::string known;
   for (const Row& row : kFamilies) known += (known.empty() ? "" : ", ") + std::string(row.name);
-  YAML::Node root;
-  try {
-    root = YAML::Load(std::string(yaml));
-  } catch (const YAML::Exception& error) {
-    return ErrorAt(source, "line " + std::to_string(error.mark.line + 1), "not valid YAML: " + error.msg, "");
-  }
-  if (!root.IsMap() || !root["family"] || !root["family"].IsScalar()) {
-    return ErrorAt(source, "key 'family'", "is missing", "name one of: " + known);
-  }
-  const std::string family = root["family"].Scalar();
+  KILN_ASSIGN_OR_RETURN(const YamlFile file, YamlFile::Parse(yaml, source));
+  std::string family;
+  file.root().String("family", &family);
+  if (family.empty()) return ErrorAt(source, "key 'family'", "is missing", "name one of: " + known);
   if (const Row* const row = FindFamily(family)) return row->parse(yaml, source);
   return ErrorAt(source, "key 'family'", "unknown family '" + family + "'", "name one of: " + known);
 }
 
 StatusOr<std::unique_ptr<Accelerator>> LoadAccelerator(const std::filesystem::path& path) {
-  constexpr uint64_t kMaxBytes = 1 << 20;  // no design point is longer
-  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxBytes));
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, budgets::kYamlBytes));
   return ParseAccelerator(text, path.string());
 }
 

@@ -1,0 +1,99 @@
+// Reading files: what is no regular file is refused at once, and the budget holds at its edge.
+#include "kiln/support/file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "kiln/support/process.h"
+
+namespace kiln {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class Files : public testing::Test {
+ protected:
+  std::string Path(const std::string& name) const { return (folder_.path() / name).string(); }
+  void Write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_.path() / name, std::ios::binary) << text;
+  }
+  static std::string ErrorOf(const fs::path& path, uint64_t most = 100) {
+    const auto bytes = ReadFile(path, most);
+    return bytes.ok() ? "no error" : MessageOf(bytes.status());
+  }
+
+ private:
+  const TemporaryFolder folder_ = *TemporaryFolder::Create("kiln-file-test");
+};
+
+TEST_F(Files, BudgetHoldsAtItsEdge) {
+  Write("full", std::string(100, 'x'));
+  Write("more", std::string(101, 'x'));
+  const auto full = ReadFile(Path("full"), 100);
+  ASSERT_TRUE(full.ok()) << full.status();
+  EXPECT_EQ(*full, std::string(100, 'x'));
+  EXPECT_EQ(ErrorOf(Path("more")), Path("more") + ": 101 bytes are too many; at most 100 bytes are read");
+}
+
+// A reader that opened it would wait for somebody to write.
+TEST_F(Files, FifosAreRefused) {
+  ASSERT_EQ(::mkfifo(Path("fifo").c_str(), 0600), 0);
+  fs::create_symlink(Path("fifo"), Path("link"));
+  EXPECT_EQ(ErrorOf(Path("fifo")), Path("fifo") + ": is not a regular file; name a file");
+  EXPECT_EQ(ErrorOf(Path("link")), Path("link") + ": is not a regular file; name a file");
+}
+
+TEST_F(Files, DevicesAndSocketsAreRefused) {
+  EXPECT_EQ(ErrorOf("/dev/zero"), "/dev/zero: is not a regular file; name a file");
+  const int server = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(Path("socket").size(), sizeof(address.sun_path));
+  Path("socket").copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(::bind(server, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  EXPECT_EQ(ErrorOf(Path("socket")), Path("socket") + ": is not a regular file; name a file");
+  ::close(server);
+}
+
+TEST_F(Files, WhatIsMissingOrAFolderIsNamed) {
+  EXPECT_EQ(ErrorOf(Path("none")), Path("none") + ": no such file; check the path");
+  EXPECT_EQ(ReadFile(Path("none")).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(ErrorOf(Path(".")), Path(".") + ": is a directory; name a file");
+  Write("file", "");
+  EXPECT_EQ(ErrorOf(Path("file/below")), Path("file/below") + ": no such file; check the path");
+}
+
+// What a shell's <(...) gives to a command: a pipe that the process already holds.
+TEST_F(Files, OpenDescriptorsAreRead) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ASSERT_EQ(::write(ends[1], "abc", 3), 3);
+  ::close(ends[1]);
+  const auto text = ReadFile("/dev/fd/" + std::to_string(ends[0]), 3);
+  ::close(ends[0]);
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_EQ(*text, "abc");
+
+  ASSERT_EQ(::pipe(ends), 0);
+  ASSERT_EQ(::write(ends[1], "abcd", 4), 4);
+  ::close(ends[1]);
+  EXPECT_THAT(ErrorOf("/dev/fd/" + std::to_string(ends[0]), 3), HasSubstr("is too large; at most 3 bytes are read"));
+  ::close(ends[0]);
+}
+
+// Files of /proc state a size of 0.
+TEST_F(Files, FilesWithoutASizeAreRead) {
+  const auto text = ReadFile("/proc/self/status");
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text, HasSubstr("Pid:"));
+}
+
+}  // namespace
+}  // namespace kiln
