@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kiln/support/budgets.h"
+
 #include <string>
 
 namespace kiln::hardware {
@@ -81,6 +83,30 @@ TEST(Liberty, DeepNestingIsAnError) {
   std::string text = "library (a) {";
   for (int i = 0; i < 100'000; ++i) text += "g () {";
   EXPECT_THAT(MessageOf(ParseLiberty(text, "deep.lib").status()), HasSubstr("nested too deeply"));
+}
+
+TEST(Liberty, DepthAtTheBudget) {
+  const auto nested = [](int64_t levels) {  // the library is a level, too
+    std::string text = kLibrary;
+    text.erase(text.rfind('}'));
+    for (int64_t i = 1; i < levels; ++i) text += "g () {\n";
+    for (int64_t i = 0; i < levels; ++i) text += "}";
+    const auto library = ParseLiberty(text, "deep.lib");
+    return library.ok() ? "no error" : MessageOf(library.status());
+  };
+  EXPECT_EQ(nested(budgets::kLibertyDepth), "no error");
+  EXPECT_THAT(nested(budgets::kLibertyDepth + 1), HasSubstr(": groups are nested too deeply; at most 64 levels"));
+}
+
+// Inverters are sorted by area, which NaN does not bear.
+TEST(Liberty, NumbersAreFinite) {
+  for (const char* area : {"nan", "inf", "-1", "many", "\"\"", "1x"}) {
+    const std::string text = "library (a) {\n cell (b) {\n area : " + std::string(area) + ";\n ff (Q, N) {} } }";
+    EXPECT_THAT(MessageOf(ParseLiberty(text, "x.lib").status()), HasSubstr("x.lib: line 3: area '")) << area;
+  }
+  const std::string pin = "library (a) {\n cell (b) {\n pin (c) { capacitance : nan; } ff (Q, N) {} } }";
+  EXPECT_THAT(MessageOf(ParseLiberty(pin, "x.lib").status()),
+              HasSubstr("x.lib: line 3: capacitance 'nan' is not a number of 0 or more"));
 }
 
 }  // namespace

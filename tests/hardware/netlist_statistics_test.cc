@@ -5,6 +5,9 @@
 
 #include <string>
 
+#include "fmt/format.h"
+#include "kiln/support/budgets.h"
+
 namespace kiln::hardware {
 namespace {
 
@@ -146,6 +149,56 @@ TEST(NetlistStatistics, AnUnknownCellIsAnError) {
   };
   EXPECT_FALSE(SumUnits(Statistics(), "top", 1, refuse).ok());
   EXPECT_FALSE(SumUnits(Statistics(), "elsewhere", 1, AreaOf).ok());
+}
+
+// Sums over the hierarchy recurse and multiply: what they cannot take is refused where it is read.
+std::string ModuleText(const std::string& name, const std::string& cells, const std::string& bits = "0") {
+  return "\"" + name + "\": {\n\"num_memory_bits\": " + bits + ",\n\"num_cells_by_type\": {\n" + cells + "\n}\n}";
+}
+std::string ErrorOf(const std::string& modules) {
+  const auto statistics = ParseStatistics("{\n\"modules\": {\n" + modules + "\n}\n}");
+  return statistics.ok() ? "no error" : std::string(statistics.status().message());
+}
+
+TEST(NetlistStatistics, CountsAreWholeNumbers) {
+  for (const char* count : {"-1", "1.5", "\"3\"", "9007199254740992", "1e30"}) {
+    EXPECT_EQ(ErrorOf(ModuleText("a", "\"NAND\": " + std::string(count))),
+              "Yosys' statistics have a 'NAND' that is not a count");
+    EXPECT_EQ(ErrorOf(ModuleText("a", "", count)), "Yosys' statistics have a 'num_memory_bits' that is not a count");
+  }
+  EXPECT_EQ(ErrorOf("\"a\": {\n\"num_cells_by_type\": \"x\"\n}"),
+            "Yosys' statistics of the module a have cells that are not an object");
+}
+
+TEST(NetlistStatistics, AModuleInsideItselfIsAnError) {
+  EXPECT_EQ(ErrorOf(ModuleText("a", "\"a\": 1")), "Yosys' statistics have the module a inside itself");
+  EXPECT_EQ(ErrorOf(ModuleText("a", "\"b\": 1") + ",\n" + ModuleText("b", "\"a\": 1")),
+            "Yosys' statistics have the module a inside itself");
+}
+
+TEST(NetlistStatistics, DepthAtTheBudget) {
+  for (const bool leaves_first : {false, true}) {
+    const auto chain = [&](int64_t levels) {
+      std::string modules;
+      for (int64_t i = 0; i < levels; ++i) {
+        const auto name = [&](int64_t level) { return fmt::format("m{:05}", leaves_first ? levels - level : level); };
+        modules += (i > 0 ? ",\n" : "") +
+                   ModuleText(name(i), i + 1 < levels ? fmt::format("\"{}\": 1", name(i + 1)) : "\"NAND\": 1");
+      }
+      return ErrorOf(modules);
+    };
+    EXPECT_EQ(chain(budgets::kNetlistDepth), "no error");
+    EXPECT_EQ(chain(budgets::kNetlistDepth + 1),
+              "Yosys' statistics have modules inside modules too deeply: at most 1024 levels");
+  }
+}
+
+TEST(NetlistStatistics, AbsurdProductsAreErrors) {
+  std::string modules = ModuleText("m0", "\"NAND\": 1000000");
+  for (int i = 1; i < 4; ++i) {
+    modules += ",\n" + ModuleText(fmt::format("m{}", i), fmt::format("\"m{}\": 1000000", i - 1));
+  }
+  EXPECT_EQ(ErrorOf(modules), "Yosys' statistics have more cells below m2 than any design");
 }
 
 }  // namespace

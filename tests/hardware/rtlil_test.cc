@@ -112,5 +112,17 @@ TEST(Rtlil, WhatIsNone) {
   }
 }
 
+// Words without what should follow them.
+TEST(Rtlil, LinesThatEndTooSoonDoNotCrash) {
+  for (const char* word :
+       {"attribute", "cell", "wire", "memory", "connect", "parameter", "parameter \\MEMID \"", "end"}) {
+    for (const std::string indent : {"", "  ", "    "}) {
+      (void)ParseRtlil("module \\a\n" + indent + word + "\nend\n");
+      (void)ParseRtlil(indent + word);
+    }
+  }
+  EXPECT_TRUE(ParseRtlil("attribute\nmodule \\a\nend\n").ok());
+}
+
 }  // namespace
 }  // namespace kiln::hardware

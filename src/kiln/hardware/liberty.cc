@@ -1,11 +1,13 @@
 #include "kiln/hardware/liberty.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <optional>
 #include <vector>
 
 #include "fmt/format.h"
+#include "kiln/support/budgets.h"
 
 namespace kiln::hardware {
 namespace {
@@ -70,7 +72,16 @@ struct Pin {
   double capacitance = 0;
 };
 
-double NumberOf(std::string_view text) { return std::strtod(std::string(text).c_str(), nullptr); }
+// An area or a capacitance; nullopt where the text is not a finite number of 0 or more.
+std::optional<double> NumberOf(std::string_view text) {
+  const std::string number(text);
+  char* end = nullptr;
+  const double value = std::strtod(number.c_str(), &end);
+  if (number.empty() || end != number.c_str() + number.size() || !std::isfinite(value) || value < 0) {
+    return std::nullopt;
+  }
+  return value;
+}
 
 // Whether `function` is the complement of `input`: !A, (!A), A', (A').
 bool IsComplement(std::string function, const std::string& input) {
@@ -118,7 +129,10 @@ class Parser {
 
   // What follows the '{' of a group, its '}' included.
   Status Group(const Place& place) {
-    if (++depth_ > kMostDepth) return Fault("groups are nested too deeply");
+    if (++depth_ > budgets::kLibertyDepth) {
+      return ErrorAt(file_, fmt::format("line {}", scanner_.line()), "groups are nested too deeply",
+                     fmt::format("at most {} levels", budgets::kLibertyDepth));
+    }
     for (;;) {
       const Scanner::Token name = scanner_.Next();
       if (name.kind == '}') break;
@@ -137,8 +151,7 @@ class Parser {
     if (next.kind == ':') {
       const Scanner::Token value = scanner_.Next();
       if (value.kind != 'n') return Fault("a value expected after ':'");
-      Attribute(place, name, value.text);
-      return OkStatus();
+      return Attribute(place, name, value.text);
     }
     if (next.kind != '(') return Fault("':' or '(' expected after a name");
     scanner_ = mark;
@@ -165,12 +178,21 @@ class Parser {
     if (name == "pin") pins_.push_back({.name = arguments, .direction = {}, .function = {}});
   }
 
-  void Attribute(const Place& place, std::string_view name, std::string_view value) {
-    if (place.kind == "cell" && name == "area") cell_.area = NumberOf(value);
-    if (place.kind != "pin" || pins_.empty()) return;
+  Status Attribute(const Place& place, std::string_view name, std::string_view value) {
+    if (place.kind == "cell" && name == "area") return ReadNumber(name, value, &cell_.area);
+    if (place.kind != "pin" || pins_.empty()) return OkStatus();
     if (name == "direction") pins_.back().direction = value;
     if (name == "function") pins_.back().function = value;
-    if (name == "capacitance") pins_.back().capacitance = NumberOf(value);
+    if (name == "capacitance") return ReadNumber(name, value, &pins_.back().capacitance);
+    return OkStatus();
+  }
+  Status ReadNumber(std::string_view name, std::string_view text, double* value) const {
+    const std::optional<double> number = NumberOf(text);
+    if (!number.has_value()) {
+      return Fault(fmt::format("{} '{}' is not a number of 0 or more", name, text.substr(0, 40)));
+    }
+    *value = *number;
+    return OkStatus();
   }
 
   void End(const std::string& name) {
@@ -184,8 +206,6 @@ class Parser {
         inputs.size() == 1 && outputs.size() == 1 && IsComplement(outputs[0]->function, inputs[0]->name);
     library_.cells[name] = cell_;
   }
-
-  static constexpr int kMostDepth = 64;
 
   Scanner scanner_;
   std::string file_;

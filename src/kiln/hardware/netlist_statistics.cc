@@ -4,6 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "fmt/format.h"
+#include "kiln/support/budgets.h"
+
 namespace kiln::hardware {
 namespace {
 
@@ -94,21 +97,95 @@ class Summation {
 
 }  // namespace
 
+namespace {
+
+// The number of cells and of bits that a design may come to, all instances counted: sums stay exact in binary64.
+constexpr int64_t kMostCells = int64_t{1} << 52;
+
+Status Faulty(const std::string& fault) { return ErrorAt("", "", "Yosys' statistics " + fault, ""); }
+
+// A count of 0 or more, or an error that names its key.
+StatusOr<int64_t> CountOf(const Json& value, const std::string& key) {
+  if (value.is_number_unsigned() && value.get<uint64_t>() <= static_cast<uint64_t>(kMostCells)) {
+    return value.get<int64_t>();
+  }
+  return Faulty("have a '" + key + "' that is not a count");
+}
+
+// Refuses what sums over the hierarchy cannot take: a module inside itself, too many levels, too many cells.
+class HierarchyCheck {
+ public:
+  explicit HierarchyCheck(const NetlistStatistics& statistics) : statistics_(statistics) {}
+
+  Status Run() {
+    for (const auto& [module, counts] : statistics_) KILN_RETURN_IF_ERROR(Measure(module, 1).status());
+    return OkStatus();
+  }
+
+ private:
+  // What a module comes to with all that is below it.
+  struct Size {
+    int64_t cells = 0;  // and memory bits, at least 1; 0 while it is being measured
+    int64_t levels = 1;
+  };
+
+  StatusOr<Size> Measure(const std::string& module, int depth) {
+    if (const auto known = sizes_.find(module); known != sizes_.end()) {
+      if (known->second.cells == 0) return Faulty("have the module " + module + " inside itself");
+      return known->second;
+    }
+    if (depth > budgets::kNetlistDepth) return TooDeep();
+    sizes_[module] = {};
+    int64_t levels = 1;
+    const ModuleStatistics& counts = statistics_.at(module);
+    int64_t sum = std::max<int64_t>(counts.memory_bits, 1);
+    for (const auto& [cell, count] : counts.cells) {
+      int64_t each = 1;
+      if (statistics_.contains(cell)) {
+        KILN_ASSIGN_OR_RETURN(const Size size, Measure(cell, depth + 1));
+        each = size.cells;
+        levels = std::max(levels, size.levels + 1);
+      }
+      int64_t product = 0;
+      if (__builtin_mul_overflow(each, count, &product) || product > kMostCells - sum) {
+        return Faulty("have more cells below " + module + " than any design");
+      }
+      sum += product;
+    }
+    if (levels > budgets::kNetlistDepth) return TooDeep();
+    return sizes_[module] = {.cells = sum, .levels = levels};
+  }
+
+  static Status TooDeep() {
+    return Faulty(fmt::format("have modules inside modules too deeply: at most {} levels", budgets::kNetlistDepth));
+  }
+
+  const NetlistStatistics& statistics_;
+  std::map<std::string, Size> sizes_;
+};
+
+}  // namespace
+
 StatusOr<NetlistStatistics> ParseStatistics(const std::string& text) {
   const Json json = Json::parse(JsonLines(text), nullptr, false);
   if (!json.is_object() || !json.contains("modules") || !json["modules"].is_object()) {
-    return absl::InternalError("Yosys' statistics are not what `stat -json` prints");
+    return Faulty("are not what `stat -json` prints");
   }
   NetlistStatistics statistics;
   for (const auto& [name, counts] : json["modules"].items()) {
     ModuleStatistics& module = statistics[Plain(name)];
-    if (!counts.is_object()) return absl::InternalError("Yosys' statistics of a module are not an object");
-    module.memory_bits = counts.value("num_memory_bits", int64_t{0});
-    const Json cells = counts.value("num_cells_by_type", Json::object());
-    for (const auto& [type, count] : cells.items()) {
-      if (count.is_number_integer()) module.cells[Plain(type)] = count.get<int64_t>();
+    if (!counts.is_object()) return Faulty("of the module " + name + " are not an object");
+    if (const auto bits = counts.find("num_memory_bits"); bits != counts.end()) {
+      KILN_ASSIGN_OR_RETURN(module.memory_bits, CountOf(*bits, "num_memory_bits"));
+    }
+    const auto cells = counts.find("num_cells_by_type");
+    if (cells == counts.end()) continue;
+    if (!cells->is_object()) return Faulty("of the module " + name + " have cells that are not an object");
+    for (const auto& [type, count] : cells->items()) {
+      KILN_ASSIGN_OR_RETURN(module.cells[Plain(type)], CountOf(count, type));
     }
   }
+  KILN_RETURN_IF_ERROR(HierarchyCheck(statistics).Run());
   return statistics;
 }
 

@@ -20,7 +20,8 @@ struct ModuleStatistics {
 using NetlistStatistics = std::map<std::string, ModuleStatistics>;
 
 // The output of `stat -json`. Yosys 0.23 prints its tree of the hierarchy, which is no JSON, into the middle; it is
-// left out. Error: not such an output.
+// left out. Errors: not such an output; a count that is negative or absurd; a module inside itself, or modules nested
+// deeper than budgets::kNetlistDepth.
 StatusOr<NetlistStatistics> ParseStatistics(const std::string& text);
 
 // The module's name in its source: $paramod$<hash>\kiln_fifo, $paramod\kiln_fifo\WIDTH=... and kiln_fifo$<hash> (a

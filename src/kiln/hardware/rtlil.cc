@@ -18,6 +18,10 @@ std::string_view Trimmed(std::string_view line) {
   return first == std::string_view::npos ? std::string_view() : line.substr(first);
 }
 std::string_view FirstWord(std::string_view trimmed) { return trimmed.substr(0, trimmed.find(' ')); }
+// What follows the first word, which is `word`, and a blank.
+std::string_view After(std::string_view word, std::string_view trimmed) {
+  return trimmed.substr(std::min(word.size() + 1, trimmed.size()));
+}
 std::string_view LastWord(std::string_view line) { return line.substr(line.rfind(' ') + 1); }
 
 // Attributes of modules, wires and cells that do not bear on what they become. With `keep_hierarchy` a module that
@@ -55,7 +59,7 @@ class Parser {
     const std::string_view trimmed = Trimmed(line), word = FirstWord(trimmed);
     if (word.empty() || word.starts_with('#')) return OkStatus();
     if (word == "attribute") {
-      const std::string_view name = FirstWord(trimmed.substr(word.size() + 1));
+      const std::string_view name = FirstWord(After(word, trimmed));
       if (!IsOfTheSource(Plain(name))) attributes_ += std::string(line) + '\n';
       return OkStatus();
     }
@@ -70,7 +74,9 @@ class Parser {
   Status Outside(std::string_view line, std::string_view word) {
     if (word == "autoidx") return OkStatus();
     if (word != "module") return absl::InternalError(fmt::format("RTLIL: '{}' outside of modules", line));
-    module_ = &design_[Plain(LastWord(line))];
+    const auto [at, is_new] = design_.try_emplace(Plain(LastWord(line)));
+    if (!is_new) return absl::InternalError(fmt::format("RTLIL: the module '{}' stands twice", at->first));
+    module_ = &at->second;
     module_->attributes = std::exchange(attributes_, "");
     numbers_.clear();
     return OkStatus();
@@ -82,7 +88,7 @@ class Parser {
     if (word == "parameter" && of_module) return OkStatus();  // its value is in the module already
     module_->body += std::exchange(attributes_, "");
     if (word == "cell") {
-      const std::string_view rest = trimmed.substr(word.size() + 1), type = FirstWord(rest);
+      const std::string_view rest = After(word, trimmed), type = FirstWord(rest);
       module_->body += "  cell ";
       module_->instances.push_back({module_->body.size(), Plain(type)});
       module_->body += type;

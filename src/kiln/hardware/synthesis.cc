@@ -13,6 +13,7 @@
 #include "kiln/hardware/synthesis_timing.h"
 #include "kiln/hardware/tool_names.h"
 #include "kiln/hardware/verilog_text.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
 #include "kiln/support/hash.h"
 #include "kiln/support/process.h"
@@ -75,7 +76,7 @@ class Run {
       return NotFoundAt(options_.liberty.string(), "", "there is no such Liberty file",
                         "install qflow-tech-osu018, or give another library with --liberty");
     }
-    KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(options_.liberty, uint64_t{1} << 30));
+    KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(options_.liberty, budgets::kLibertyBytes));
     KILN_ASSIGN_OR_RETURN(library_, ParseLiberty(text, options_.liberty.string()));
     KILN_RETURN_IF_ERROR(WriteFile(work_ / "cells.lib", text));
     tools_ += fmt::format("# cells {:016x}\n", StableHash(text));
@@ -185,7 +186,7 @@ class Run {
     KILN_ASSIGN_OR_RETURN(const std::string sources, HashOfSources());
     Progress("elaborate", sources_.top, 0, 1);
     KILN_RETURN_IF_ERROR(Yosys("elaborate", script, sources, {kCounts, kDesign}));
-    KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(Path("elaborated.json")));
+    KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(Path("elaborated.json"), budgets::kNetlistBytes));
     KILN_ASSIGN_OR_RETURN(elaborated_, ParseStatistics(text));
     if (!for_cells() || options_.memories == Memories::kRegisters) return OkStatus();
     for (const auto& [module, counts] : elaborated_) {
@@ -221,7 +222,7 @@ class Run {
   }
   // Modules whose estimates are in doubt are mapped to see what they come to.
   StatusOr<std::vector<MappingPart>> Parts(const PartsMapping& mapping) const {
-    KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(Path("elaborated.il")));
+    KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(Path("elaborated.il"), budgets::kNetlistBytes));
     KILN_ASSIGN_OR_RETURN(const RtlilDesign design, ParseRtlil(text));
     const auto cut = [&](const Boundaries& boundaries) {
       return CutIntoParts(design, boundaries, memories_, sources_.top, options_.clock);
