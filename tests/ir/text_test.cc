@@ -8,6 +8,7 @@
 #include <fstream>
 #include <limits>
 
+#include "fmt/format.h"
 #include "kiln/ir/base64.h"
 #include "kiln/ir/random_graph.h"
 #include "kiln/ir/shape_inference.h"
@@ -337,6 +338,15 @@ TEST(Base64, KnownTextsAndFaults) {
   for (std::string_view bad : {"Z", "Zg", "Zg=", "Z===", "Zg==Zg==", "Zh==", "Zm9=", "Zm9v Zg=", "Zg=a", "===="}) {
     EXPECT_FALSE(DecodeBase64(bad).has_value()) << bad;
   }
+}
+
+TEST(Text, NodesAtTheBudget) {
+  std::string text = "graph \"g\" {\n  input %v0 : f32[1]\n";
+  for (int i = 0; i < 5; ++i) text += fmt::format("  %v{} = relu %v{}\n", i + 1, i);
+  text += "  output %v5\n}\n";
+  EXPECT_TRUE(ParseGraph(text, "g.kir", {.most_nodes = 5}).ok());
+  EXPECT_EQ(MessageOf(ParseGraph(text, "g.kir", {.most_nodes = 4}).status()),
+            "g.kir: line 7, column 3: the graph has too many nodes; at most 4");
 }
 
 }  // namespace

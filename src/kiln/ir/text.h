@@ -31,6 +31,7 @@
 #include <string_view>
 
 #include "kiln/ir/graph.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/status.h"
 
 namespace kiln {
@@ -56,6 +57,7 @@ struct ParseOptions {
   // and cycle counts. Such inputs stand after those that the text lists.
   bool elided_as_inputs = false;
   bool verify = true;  // check the graph with Verify at the end
+  int64_t most_nodes = budgets::kGraphTextNodes;
 };
 
 // Reads a graph. Result types may be left out ("%1 = relu %x"): they are inferred then. `source` is the file's name for

@@ -611,6 +611,9 @@ class Parser {
   }
 
   Status ReadNode() {
+    if (++nodes_ > options_.most_nodes) {
+      return scan_.Error("the graph has too many nodes", fmt::format("at most {}", options_.most_nodes));
+    }
     std::vector<std::optional<std::string>> names;
     do {
       if (scan_.TakeWord("_")) {
@@ -667,6 +670,7 @@ class Parser {
 
   Scanner scan_;
   const ParseOptions& options_;
+  int64_t nodes_ = 0;
   Graph graph_;
 };
 
