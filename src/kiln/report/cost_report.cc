@@ -50,7 +50,7 @@ std::string AreaLine(const Cost& cost) {
   if (cost.area_checked_share <= 0) return line + "; logic by models that were never checked";
   // A rest that rounds away is none.
   const bool all = cost.area_checked_share > 0.9995;
-  line += fmt::format("; {} within {} (worst unit {})",
+  line += fmt::format("; {} off by {} on average (worst unit {})",
                       all ? "logic" : fmt::format("checked {} of the logic", Percent(cost.area_checked_share)),
                       Percent(cost.area_error), Percent(cost.area_error_worst));
   return line;
