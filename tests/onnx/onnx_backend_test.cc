@@ -1,19 +1,20 @@
 // Runs the test models of the ONNX standard (Debian package libonnx-testdata) on the reference executor and compares
 // with the standard's outputs at the standard's tolerances.
 //
-//   onnx_backend_test DATA_FOLDER [--report FOLDER] [--mode direct|clean-up|round-trip] [--filter TEXT] [--least N]
+//   onnx_backend_test DATA_FOLDER [--report FOLDER] [--mode direct|clean-up|round-trip] [--filter TEXT]
+//                     [--expected FILE]
 //
 //   direct      import, run
 //   clean-up    import, run the clean-up passes, run
 //   round-trip  import, export, import again, run
 //
 // A test whose model needs an operator or feature that Kiln does not support is counted as unsupported, with the
-// message that import or executor gave. The program fails when a supported test does not reproduce its outputs, or
-// when fewer than N tests pass.
+// message that import or executor gave. With --expected the outcome of every test is compared with the one that FILE
+// states for it (tests/onnx/expected.txt): the program fails when one differs, be it for the better, and when a test is
+// in the data or in the file alone. Without, it fails when a supported test does not reproduce its outputs.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -21,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -45,6 +47,7 @@ constexpr const char* kGroups[] = {"node", "simple", "pytorch-converted", "pytor
 enum class Mode { kDirect, kCleanUp, kRoundTrip };
 enum class Outcome { kPassed, kFailed, kUnsupported };
 constexpr const char* kOutcomeNames[] = {"passed", "failed", "unsupported"};
+constexpr const char* kOutcomeWords[] = {"passes", "fails", "refused"};  // in expected.txt
 
 struct Result {
   std::string test;
@@ -196,7 +199,7 @@ struct Settings {
   fs::path report;
   Mode mode = Mode::kDirect;
   std::string filter;
-  int least = 0;
+  fs::path expected;
 };
 
 std::optional<Settings> ParseSettings(int argc, char** argv) {
@@ -209,9 +212,8 @@ std::optional<Settings> ParseSettings(int argc, char** argv) {
       settings.report = value;
     } else if (flag == "--filter") {
       settings.filter = value;
-    } else if (flag == "--least") {
-      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), settings.least);
-      if (error != std::errc() || *end != '\0') return std::nullopt;
+    } else if (flag == "--expected") {
+      settings.expected = value;
     } else if (flag == "--mode") {
       if (value != "direct" && value != "clean-up" && value != "round-trip") return std::nullopt;
       settings.mode = value == "direct" ? Mode::kDirect : value == "clean-up" ? Mode::kCleanUp : Mode::kRoundTrip;
@@ -235,12 +237,57 @@ std::string PerOperator(const std::vector<Result>& results) {
   return text;
 }
 
+// The outcomes in words that the file states for the mode, by test. A line is "WORD TEST", or "WORD/WORD/WORD TEST"
+// where the modes differ.
+StatusOr<std::map<std::string, std::string>> ReadExpected(const fs::path& file, Mode mode) {
+  const auto text = ReadFile(file);
+  if (!text.ok()) return text.status();
+  std::map<std::string, std::string> expected;
+  std::istringstream lines(*text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.empty() || line[0] == '#') continue;
+    const size_t blank = line.find(' ');
+    std::vector<std::string> words;
+    std::istringstream parts(line.substr(0, blank));
+    for (std::string word; std::getline(parts, word, '/');) words.push_back(word);
+    if (blank == std::string::npos || (words.size() != 1 && words.size() != 3)) {
+      return ErrorAt(file.string(), fmt::format("line {}", number), "is not an outcome and a test",
+                     "passes node/test_abs");
+    }
+    expected[line.substr(blank + 1)] = words.size() == 1 ? words[0] : words[static_cast<size_t>(mode)];
+  }
+  return expected;
+}
+
+// What differs from the list, a line each.
+std::string Differences(const std::vector<Result>& results, std::map<std::string, std::string> expected,
+                        const std::string& filter) {
+  std::string text;
+  for (const Result& result : results) {
+    const std::string is = kOutcomeWords[static_cast<int>(result.outcome)];
+    const auto at = expected.find(result.test);
+    const std::string stated = at == expected.end() ? "not listed" : at->second;
+    if (is != stated) {
+      text += fmt::format("{}: {}, listed: {}{}\n", result.test, is, stated,
+                          result.reason.empty() ? "" : " (" + result.reason + ")");
+    }
+    if (at != expected.end()) expected.erase(at);
+  }
+  for (const auto& [test, stated] : expected) {
+    if (test.find(filter) == std::string::npos) continue;
+    text += fmt::format("{}: is not in the data, listed: {}\n", test, stated);
+  }
+  return text;
+}
+
 int Main(int argc, char** argv) {
   const std::optional<Settings> settings = ParseSettings(argc, argv);
   if (!settings) {
     fmt::print(stderr,
                "usage: onnx_backend_test DATA_FOLDER [--report FOLDER] [--mode direct|clean-up|round-trip] "
-               "[--filter TEXT] [--least N]\n");
+               "[--filter TEXT] [--expected FILE]\n");
     return 2;
   }
   if (!fs::is_directory(settings->data)) {
@@ -292,7 +339,17 @@ int Main(int argc, char** argv) {
     if (!status.ok()) fmt::print(stderr, "{}\n", MessageOf(status));
   }
   fmt::print("{}\nUnsupported:\n{}\nFailed:\n{}\n{}", operators, lists[2], lists[1], summary);
-  return total[Outcome::kFailed] == 0 && total[Outcome::kPassed] >= settings->least ? 0 : 1;
+  if (settings->expected.empty()) return total[Outcome::kFailed] == 0 ? 0 : 1;
+  const auto expected = ReadExpected(settings->expected, settings->mode);
+  if (!expected.ok()) {
+    fmt::print(stderr, "{}\n", MessageOf(expected.status()));
+    return 1;
+  }
+  const std::string differences = Differences(results, *expected, settings->filter);
+  if (differences.empty()) return 0;
+  fmt::print("\nOther than {} states (tests/onnx/write_expected writes it anew):\n{}", settings->expected.string(),
+             differences);
+  return 1;
 }
 
 }  // namespace
