@@ -1,4 +1,5 @@
-// The trained networks of the shared folder: they load with every shape known, and compute their reference outputs.
+// Trained networks: they load with every shape known, and compute the reference outputs that ONNX Runtime gave. Those
+// of TrainedModels are in tests/data; those of SharedModels need images or networks of the shared folder.
 #include "kiln/frontend/model.h"
 
 #include <gtest/gtest.h>
@@ -13,6 +14,7 @@
 #include "kiln/ir/text.h"
 #include "kiln/support/file.h"
 #include "tests/shared_folder.h"
+#include "tests/test_data.h"
 
 namespace kiln {
 namespace {
@@ -54,15 +56,11 @@ Tensor ReadImages(const fs::path& path, size_t offset, size_t stride, Shape shap
   return tensor;
 }
 
-class SharedModels : public testing::Test {
+class TrainedModels : public testing::Test {
  protected:
-  void SetUp() override {
-    shared_ = SharedFolder();
-    if (shared_.empty()) GTEST_SKIP() << "the shared folder is absent (KILN_SHARED)";
-  }
-
   std::vector<Tensor> RunModel(const std::string& model, const Tensor& images) {
-    auto graph = LoadModel(shared_ / "models" / model);
+    const fs::path own = TestData("models") / model;
+    auto graph = LoadModel(fs::exists(own) ? own : SharedFolder() / "models" / model);
     EXPECT_TRUE(graph.ok()) << MessageOf(graph.status());
     if (!graph.ok()) return {};
     auto executor = ReferenceExecutor::Create(*graph);
@@ -89,20 +87,29 @@ class SharedModels : public testing::Test {
       }
     }
   }
+};
 
+class SharedModels : public TrainedModels {
+ protected:
+  void SetUp() override {
+    shared_ = SharedFolder();
+    if (shared_.empty()) GTEST_SKIP() << "needs KILN_SHARED";
+  }
   fs::path Logits(const std::string& name) const { return shared_ / "data" / "reference_logits" / name; }
 
   fs::path shared_;
 };
 
-TEST_F(SharedModels, LoadWithEveryShapeKnown) {
+// Returns how many networks of the folder load with every shape known.
+int CountKnownShapes(const fs::path& folder) {
   int models = 0;
-  for (const auto& entry : fs::directory_iterator(shared_ / "models")) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() != ".onnx") continue;
     SCOPED_TRACE(entry.path().filename().string());
     ++models;
     const auto graph = LoadModel(entry.path());
-    ASSERT_TRUE(graph.ok()) << MessageOf(graph.status());
+    EXPECT_TRUE(graph.ok()) << MessageOf(graph.status());
+    if (!graph.ok()) continue;
     for (const Value* value : graph->Values()) {
       EXPECT_TRUE(value->has_shape() && value->shape().IsKnown()) << value->name();
     }
@@ -112,28 +119,46 @@ TEST_F(SharedModels, LoadWithEveryShapeKnown) {
       }
     }
   }
-  EXPECT_GE(models, 9);
+  return models;
 }
+
+TEST_F(TrainedModels, LoadWithEveryShapeKnown) { EXPECT_EQ(CountKnownShapes(TestData("models")), 7); }
+TEST_F(SharedModels, LoadWithEveryShapeKnown) { EXPECT_GE(CountKnownShapes(shared_ / "models"), 9); }
 
 constexpr int64_t kImages = 200;
 
-TEST_F(SharedModels, Mnist8) {
-  const Tensor images = ReadImages(shared_ / "data" / "mnist_t10k-images-idx3-ubyte", 16, 784, {kImages, 1, 28, 28},
-                                   [](uint8_t p, int) { return static_cast<float>(p); });
-  ExpectRows(RunModel("mnist-8.onnx", images), ReadFloats(Logits("mnist8_first1000x10.bin"), {kImages, 10}));
+// The first images of MNIST's test set, their pixels through `value`.
+Tensor Digits(const std::function<float(uint8_t)>& value) {
+  return ReadImages(TestData("mnist/t264-images-idx3-ubyte"), 16, 784, {kImages, 1, 28, 28},
+                    [&](uint8_t pixel, int) { return value(pixel); });
+}
+Tensor DigitLogits(const std::string& name) { return ReadFloats(TestData("mnist") / name, {kImages, 10}); }
+
+TEST_F(TrainedModels, Mnist8) {
+  const Tensor images = Digits([](uint8_t p) { return static_cast<float>(p); });
+  ExpectRows(RunModel("mnist-8.onnx", images), DigitLogits("mnist8_first264x10.bin"));
 }
 
-TEST_F(SharedModels, VitMnist) {
-  const Tensor images = ReadImages(shared_ / "data" / "mnist_t10k-images-idx3-ubyte", 16, 784, {kImages, 1, 28, 28},
-                                   [](uint8_t p, int) { return (static_cast<float>(p) / 255.0f - 0.1307f) / 0.3081f; });
-  ExpectRows(RunModel("vit_mnist.onnx", images), ReadFloats(Logits("vit_first1000x10.bin"), {kImages, 10}));
+// The pairs that came with the network.
+TEST_F(TrainedModels, Mnist8OnItsOwnTestData) {
+  for (int set = 0; set < 3; ++set) {
+    SCOPED_TRACE(set);
+    const fs::path folder = TestData("mnist-8") / ("test_data_set_" + std::to_string(set));
+    const auto input = ImportOnnxTensor(MustRead(folder / "input_0.pb"), "input_0.pb");
+    const auto output = ImportOnnxTensor(MustRead(folder / "output_0.pb"), "output_0.pb");
+    ASSERT_TRUE(input.ok() && output.ok());
+    ExpectRows(RunModel("mnist-8.onnx", *input), *output);
+  }
 }
 
-TEST_F(SharedModels, TfcQonnx) {
-  const Tensor images = ReadImages(shared_ / "data" / "mnist_t10k-images-idx3-ubyte", 16, 784, {kImages, 1, 28, 28},
-                                   [](uint8_t p, int) { return static_cast<float>(p) / 255.0f; });
-  ExpectRows(RunModel("tfc_2w2a_mnist_qonnx.onnx", images),
-             ReadFloats(Logits("tfc_2w2a_first1000x10.bin"), {kImages, 10}));
+TEST_F(TrainedModels, VitMnist) {
+  const Tensor images = Digits([](uint8_t p) { return (static_cast<float>(p) / 255.0f - 0.1307f) / 0.3081f; });
+  ExpectRows(RunModel("vit_mnist.onnx", images), DigitLogits("vit_first264x10.bin"));
+}
+
+TEST_F(TrainedModels, TfcQonnx) {
+  const Tensor images = Digits([](uint8_t p) { return static_cast<float>(p) / 255.0f; });
+  ExpectRows(RunModel("tfc_2w2a_mnist_qonnx.onnx", images), DigitLogits("tfc_2w2a_first264x10.bin"));
 }
 
 TEST_F(SharedModels, Resnet20) {
@@ -152,10 +177,10 @@ TEST_F(SharedModels, Resnet8) {
              ReadFloats(Logits("resnet8_prob_lossless_1017x10.bin"), {kImages, 10}));
 }
 
-TEST_F(SharedModels, KeywordSpotting) {
+TEST_F(TrainedModels, KeywordSpotting) {
   for (const std::string word : {"yes", "no", "silence", "noise"}) {
     SCOPED_TRACE(word);
-    const fs::path kws = shared_ / "data" / "kws";
+    const fs::path kws = TestData("kws");
     ExpectRows(RunModel("dscnn_kws_mlperftiny.onnx", ReadFloats(kws / (word + "_mfcc_49x10.bin"), {1, 1, 49, 10})),
                ReadFloats(kws / (word + "_dscnn_prob.bin"), {1, 12}));
   }

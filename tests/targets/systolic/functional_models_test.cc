@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "kiln/frontend/onnx.h"
@@ -14,6 +13,7 @@
 #include "tests/targets/inferred_node.h"
 #include "tests/targets/systolic/compiled.h"
 #include "tests/targets/systolic/random_instruction.h"
+#include "tests/test_data.h"
 
 namespace kiln::systolic {
 namespace {
@@ -55,12 +55,7 @@ Graph RandomImageGraph() {
 class FunctionalModels : public testing::TestWithParam<const char*> {};
 
 TEST_P(FunctionalModels, GiveTheBitsOfTheCycleLevelAtEveryProcessorLevel) {
-  std::string path = std::string("models/") + GetParam();
-  if (!std::filesystem::exists(path)) {
-    if (SharedFolder().empty()) GTEST_SKIP() << "no folder of shared models (KILN_SHARED)";
-    path = SharedFolder() + "/models/" + GetParam();
-  }
-  auto graph = ImportOnnx(path);
+  auto graph = ImportOnnx(TestData("models") / GetParam());
   ASSERT_TRUE(graph.ok()) << graph.status();
   const std::vector<Tensor> image = RandomInputs(*graph, 9);
   const auto prepared = Prepare(std::move(*graph), {image});

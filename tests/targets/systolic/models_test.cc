@@ -14,6 +14,7 @@
 #include "kiln/targets/systolic/cycle.h"
 #include "kiln/targets/systolic/functional.h"
 #include "tests/targets/systolic/compiled.h"
+#include "tests/test_data.h"
 
 namespace kiln::systolic {
 namespace {
@@ -30,10 +31,7 @@ class SystolicModels : public testing::TestWithParam<Model> {};
 
 TEST_P(SystolicModels, CompilesAndRuns) {
   std::string path = "models/" + GetParam().file;
-  if (!std::filesystem::exists(path)) {
-    if (SharedFolder().empty()) GTEST_SKIP() << "no folder of shared models (KILN_SHARED)";
-    path = SharedFolder() + "/models/" + GetParam().file;
-  }
+  if (!std::filesystem::exists(path)) path = TestData("models") / GetParam().file;
   auto graph = ImportOnnx(path);
   ASSERT_TRUE(graph.ok()) << graph.status();
   std::vector<std::vector<Tensor>> images;

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "fmt/format.h"
-#include "tests/shared_folder.h"
 #include "tests/targets/vta/random_program.h"
+#include "tests/test_data.h"
 
 namespace kiln::vta {
 namespace {
@@ -320,10 +320,9 @@ TEST(VtaLintAlone, FindsNothingThatMemoryDisproves) {
   EXPECT_GT(found, all / 10) << all;
 }
 
-// The shared folder's programs say of themselves whether hardware would do the same.
-TEST(VtaLint, PortabilityOfTheSharedFolder) {
-  const fs::path folder = SharedFolder() / "reference/vta/vectors";
-  if (!fs::exists(folder)) GTEST_SKIP() << "needs " << folder;
+// The original's programs say of themselves whether hardware would do the same.
+TEST(VtaLint, PortabilityOfTheOriginalsPrograms) {
+  const fs::path folder = TestData("vta");
   int count = 0;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() != ".json") continue;

@@ -1,0 +1,16 @@
+// Trained networks, images and vectors that the repository holds for its tests (tests/data/README.md).
+#ifndef KILN_TESTS_TEST_DATA_H_
+#define KILN_TESTS_TEST_DATA_H_
+
+#include <filesystem>
+
+namespace kiln {
+
+// The path of a file or folder of tests/data. Tests run in the root of the sources.
+inline std::filesystem::path TestData(const std::filesystem::path& name) {
+  return std::filesystem::path("tests/data") / name;
+}
+
+}  // namespace kiln
+
+#endif  // KILN_TESTS_TEST_DATA_H_
