@@ -112,6 +112,20 @@ TEST(Rtlil, WhatIsNone) {
   }
 }
 
+TEST(Rtlil, NamesAreHeldTo) {
+  EXPECT_FALSE(ParseRtlil("module a\nend\n").ok());
+  EXPECT_FALSE(ParseRtlil("module \\\nend\n").ok());
+  EXPECT_FALSE(ParseRtlil("module \\a b\nend\n").ok());
+  EXPECT_FALSE(ParseRtlil("module \\a\n  cell b \\c\n  end\nend\n").ok());
+  EXPECT_FALSE(ParseRtlil("module \\a\nend\nmodule \\a\nend\n").ok());
+  // Escaped names of the source are other names than those that Yosys makes up.
+  const auto design = ParseRtlil("module \\$a\nend\nmodule $a\n  cell \\$a \\x\n  end\n  cell $a \\y\n  end\nend\n");
+  ASSERT_TRUE(design.ok()) << design.status();
+  ASSERT_EQ(design->size(), 2u);
+  const std::string text = ToRtlil(design->at("$a"), "$a", [](const std::string& name) { return name; });
+  EXPECT_EQ(text, "module $a\n  cell \\$a \\x\n  end\n  cell $a \\y\n  end\nend\n");
+}
+
 // Words without what should follow them.
 TEST(Rtlil, LinesThatEndTooSoonDoNotCrash) {
   for (const char* word :

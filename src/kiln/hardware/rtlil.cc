@@ -9,8 +9,15 @@
 namespace kiln::hardware {
 namespace {
 
-std::string Plain(std::string_view name) { return std::string(name.starts_with('\\') ? name.substr(1) : name); }
-std::string Written(const std::string& name) { return name.starts_with('$') ? name : '\\' + name; }
+bool BeginsAsName(std::string_view name) { return name.starts_with('\\') || name.starts_with('$'); }
+
+// The name without its backslash; an escaped name of the source that begins with \ or $ keeps it, so that Written gives
+// every name back.
+std::string Plain(std::string_view name) {
+  const bool strips = name.starts_with('\\') && !BeginsAsName(name.substr(1));
+  return std::string(strips ? name.substr(1) : name);
+}
+std::string Written(const std::string& name) { return BeginsAsName(name) ? name : '\\' + name; }
 
 // The first word of a line, without what is before it.
 std::string_view Trimmed(std::string_view line) {
@@ -32,6 +39,10 @@ bool IsOfTheSource(std::string_view attribute) {
     if (attribute == name) return true;
   }
   return false;
+}
+
+bool IsName(std::string_view name) {
+  return name.size() > 1 && BeginsAsName(name) && name.find(' ') == std::string_view::npos;
 }
 
 constexpr std::string_view kMemory = "parameter \\MEMID \"";
@@ -74,7 +85,9 @@ class Parser {
   Status Outside(std::string_view line, std::string_view word) {
     if (word == "autoidx") return OkStatus();
     if (word != "module") return absl::InternalError(fmt::format("RTLIL: '{}' outside of modules", line));
-    const auto [at, is_new] = design_.try_emplace(Plain(LastWord(line)));
+    const std::string_view name = After(word, line);
+    if (!IsName(name)) return absl::InternalError(fmt::format("RTLIL: '{}' names no module", line));
+    const auto [at, is_new] = design_.try_emplace(Plain(name));
     if (!is_new) return absl::InternalError(fmt::format("RTLIL: the module '{}' stands twice", at->first));
     module_ = &at->second;
     module_->attributes = std::exchange(attributes_, "");
@@ -89,6 +102,7 @@ class Parser {
     module_->body += std::exchange(attributes_, "");
     if (word == "cell") {
       const std::string_view rest = After(word, trimmed), type = FirstWord(rest);
+      if (!IsName(type)) return absl::InternalError(fmt::format("RTLIL: '{}' names no type", line));
       module_->body += "  cell ";
       module_->instances.push_back({module_->body.size(), Plain(type)});
       module_->body += type;
