@@ -15,6 +15,7 @@
 #include "kiln/cli/vta_serve.h"
 #include "kiln/cli/vta_vectors.h"
 #include "kiln/report/text.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
 #include "kiln/targets/vta/isa.h"
 #include "kiln/targets/vta/lint.h"
@@ -22,8 +23,6 @@
 
 namespace kiln::cli {
 namespace {
-
-constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // of a program
 
 std::string Dump(const nlohmann::ordered_json& json) {
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
@@ -74,7 +73,7 @@ class LintCommand {
   };
 
   StatusOr<Linted> Lint() const {
-    KILN_ASSIGN_OR_RETURN(const std::string content, ReadFile(file_, kMostBytes));
+    KILN_ASSIGN_OR_RETURN(const std::string content, ReadFile(file_, budgets::kVtaProgramBytes));
     // Every program has a FINISH, whose bytes no text has.
     const bool binary = std::ranges::any_of(content, [](char c) { return c >= 0 && c < ' ' && !std::isspace(c); });
     const size_t begin = content.find_first_not_of(" \t\r\n");
@@ -178,7 +177,7 @@ class TextCommand {
     KILN_RETURN_IF_ERROR(CheckOutputs({output_}, inputs));
     KILN_ASSIGN_OR_RETURN(const vta::Config config, vta::FindConfig(config_));
     const vta::Encoding encoding(config);
-    KILN_ASSIGN_OR_RETURN(const std::string content, ReadFile(file_, kMostBytes));
+    KILN_ASSIGN_OR_RETURN(const std::string content, ReadFile(file_, budgets::kVtaProgramBytes));
     if (assembles_) {
       KILN_ASSIGN_OR_RETURN(const std::vector<uint8_t> program, vta::Assemble(content, file_, encoding));
       const std::string bytes(program.begin(), program.end());

@@ -9,6 +9,7 @@
 
 #include "fmt/format.h"
 #include "kiln/hardware/axi_port.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
 #include "kiln/support/integer.h"
 #include "kiln/support/resources.h"
@@ -270,7 +271,7 @@ StatusOr<Config> ParseConfigOfFile(std::string_view text, std::string_view sourc
 
 StatusOr<Config> LoadConfig(const std::string& file) {
   if (file.empty()) return ParseOriginalConfig("{}", "");
-  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, uint64_t{1} << 28));
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, budgets::kJsonBytes));
   return ParseConfigOfFile(text, file);
 }
 

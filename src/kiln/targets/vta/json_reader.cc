@@ -4,40 +4,52 @@
 #include <set>
 
 #include "fmt/format.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
 #include "kiln/targets/vta/hex.h"
 
 namespace kiln::vta {
 namespace {
 
-constexpr uint64_t kMaxJson = uint64_t{1} << 28;
-
-constexpr int kMaxDepth = 32;  // writing and copying recurse
 constexpr size_t kMaxShown = 60;
 
-// Whether brackets outside of strings are nested no deeper than that.
-bool IsShallow(std::string_view text) {
-  int depth = 0;
+// Checks what the text asks for before it is parsed. Writing and copying recurse; a value of one byte takes 16 and more
+// of memory. Each value but the first follows a bracket, a comma or a colon.
+Status CheckBudgets(std::string_view text, std::string_view source) {
+  if (std::ssize(text) > budgets::kJsonBytes) {
+    return ErrorAt(source, "", fmt::format("{} bytes are too many", text.size()),
+                   fmt::format("at most {}", budgets::kJsonBytes));
+  }
+  int64_t depth = 0, values = 1;
   bool in_string = false;
   for (size_t i = 0; i < text.size(); ++i) {
     const char letter = text[i];
     if (in_string && letter == '\\') {
-      ++i;  // what is escaped ends no string
+      ++i;  // an escaped quote does not end the string
     } else if (letter == '"') {
       in_string = !in_string;
     } else if (!in_string && (letter == '[' || letter == '{')) {
-      if (++depth > kMaxDepth) return false;
+      ++values;
+      if (++depth > budgets::kJsonDepth) {
+        return ErrorAt(source, "", "lists and objects are nested too deeply",
+                       fmt::format("at most {} levels", budgets::kJsonDepth));
+      }
     } else if (!in_string && (letter == ']' || letter == '}')) {
       --depth;
+    } else if (!in_string && (letter == ',' || letter == ':')) {
+      ++values;
+    }
+    if (values > budgets::kJsonValues) {
+      return ErrorAt(source, "", "has too many keys and values", fmt::format("at most {}", budgets::kJsonValues));
     }
   }
-  return true;
+  return OkStatus();
 }
 
 }  // namespace
 
 StatusOr<Json> ParseJson(std::string_view text, std::string_view source) {
-  if (!IsShallow(text)) return Json(Json::value_t::discarded);
+  KILN_RETURN_IF_ERROR(CheckBudgets(text, source));
   std::vector<std::set<std::string>> open;  // keys so far of the objects that stand around the place
   std::optional<std::string> twice;
   const auto look = [&](int /*depth*/, Json::parse_event_t event, Json& parsed) {
@@ -65,7 +77,7 @@ std::string Shown(const Json& value) {
 }
 
 StatusOr<Json> ReadJson(const std::filesystem::path& file) {
-  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kMaxJson));
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, budgets::kJsonBytes));
   KILN_ASSIGN_OR_RETURN(Json json, ParseJson(text, file.string()));
   if (!json.is_object()) return ErrorAt(file.string(), "", "is no JSON object", "a program or runtime vector");
   return json;

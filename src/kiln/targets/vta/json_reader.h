@@ -15,8 +15,8 @@ namespace kiln::vta {
 
 using Json = nlohmann::json;
 
-// JSON of a text; discarded (is_discarded) where it is none, or is nested deeper than any vector. Errors: a key that an
-// object has twice; `source` names the text in them.
+// JSON of a text; discarded (is_discarded) where it is none. Errors: a key that an object has twice; more than a budget
+// (support/budgets.def) allows; `source` names the text in them.
 StatusOr<Json> ParseJson(std::string_view text, std::string_view source);
 // A value for messages: cut off where it is long.
 std::string Shown(const Json& value);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fmt/format.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
 #include "kiln/targets/vta/cycle.h"
 #include "kiln/targets/vta/gemm_vector.h"
@@ -33,7 +34,7 @@ StatusOr<std::vector<uint8_t>> ReadImage(const Json& json, const fs::path& file,
     return ErrorAt(file.string(), "", fmt::format("'{}' is no file beside it", name), "the plain name of an image");
   }
   const fs::path path = file.parent_path() / name;
-  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxImage));
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, budgets::kVtaImageBytes));
   if (text.size() != bytes) {
     return ErrorAt(path.string(), "", fmt::format("has {} bytes", text.size()),
                    fmt::format("dram_size of {} is {}", file.string(), bytes));
@@ -121,6 +122,10 @@ StatusOr<ProgramVector> ParseProgramVector(const Json& json, const fs::path& fil
   if (vector.base + bytes > kMaxImage) {
     reader.Fail("dram_size", fmt::format("{} bytes from {} on go beyond addresses of 32 bits", bytes, vector.base),
                 fmt::format("at most {}", kMaxImage - std::min(vector.base, kMaxImage)));
+  }
+  if (bytes > static_cast<uint64_t>(budgets::kVtaImageBytes)) {
+    reader.Fail("dram_size", fmt::format("an image of {} bytes is too large", bytes),
+                fmt::format("at most {}", budgets::kVtaImageBytes));
   }
   KILN_RETURN_IF_ERROR(reader.status());
   KILN_ASSIGN_OR_RETURN(vector.config, ParseOriginalConfig(config->dump(), file.string()));
