@@ -36,7 +36,8 @@ StatusOr<std::string> Gunzip(std::string_view bytes, std::string_view source, ui
       if (filled > max_bytes) {
         return ErrorAt(source, "", "unpacks to more than " + std::to_string(max_bytes) + " bytes", "split it");
       }
-      out.resize(std::max<size_t>(filled * 2, 1 << 16));
+      // One byte more than allowed, so that the stream shows whether it goes on.
+      out.resize(std::min<size_t>(std::max<size_t>(filled * 2, 1 << 16), max_bytes + 1));
     }
     const size_t in_now = std::min(bytes.size() - in, kPiece), out_now = std::min(out.size() - filled, kPiece);
     inflater.stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data() + in));

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kiln/frontend/data_readers.h"
+#include "kiln/support/budgets.h"
 
 namespace kiln::data {
 namespace {
@@ -148,6 +149,10 @@ StatusOr<Array> ReadNpyArray(const Source& source) {
   size_t header_length = 0;
   for (size_t i = 0; i < length_bytes && 8 + i < bytes.size(); ++i) {
     header_length |= static_cast<size_t>(static_cast<uint8_t>(bytes[8 + i])) << (8 * i);
+  }
+  if (header_length > static_cast<size_t>(budgets::kNpyHeaderBytes)) {
+    return ErrorAt(source.name, "", "a .npy header of " + std::to_string(header_length) + " bytes is too long",
+                   "at most " + std::to_string(budgets::kNpyHeaderBytes));
   }
   const size_t start = 8 + length_bytes + header_length;
   if (bytes.size() < start) return ErrorAt(source.name, "", "cut off within the .npy header", "fetch it again");

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kiln/frontend/data_readers.h"
+#include "kiln/support/budgets.h"
 
 namespace kiln::data {
 namespace {
@@ -13,7 +14,7 @@ struct Closer {
   void operator()(zip_file_t* file) const { zip_fclose(file); }
 };
 
-StatusOr<std::string> ReadEntry(zip_t* archive, zip_uint64_t index, const std::string& name) {
+StatusOr<std::string> ReadEntry(zip_t* archive, zip_uint64_t index, const std::string& name, uint64_t most_unpacked) {
   zip_stat_t stat;
   zip_stat_init(&stat);
   // NumPy knows no other methods, and those that zip has besides blow up small files without bound.
@@ -31,15 +32,15 @@ StatusOr<std::string> ReadEntry(zip_t* archive, zip_uint64_t index, const std::s
     if (got < 0) return ErrorAt(name, "", "damaged", zip_error_strerror(zip_file_get_error(file.get())));
     if (got == 0) return out;
     out.append(piece.data(), static_cast<size_t>(got));
-    if (out.size() > kMaxDataBytes) {
-      return ErrorAt(name, "", "unpacks to more than " + std::to_string(kMaxDataBytes) + " bytes", "split it");
+    if (out.size() > most_unpacked) {
+      return ErrorAt(name, "", "unpacks to more than " + std::to_string(most_unpacked) + " bytes", "split it");
     }
   }
 }
 
 }  // namespace
 
-StatusOr<DataSet::Parts> ReadNpz(const Source& source, const DataOptions&) {
+StatusOr<DataSet::Parts> ReadNpz(const Source& source, const DataOptions& options) {
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* bytes = zip_source_buffer_create(source.view().data(), source.view().size(), 0, &error);
@@ -55,6 +56,10 @@ StatusOr<DataSet::Parts> ReadNpz(const Source& source, const DataOptions&) {
 
   std::vector<std::string> names;  // without ".npy"; the index is the entry's
   const zip_int64_t entries = zip_get_num_entries(archive.get(), 0);
+  if (entries > budgets::kArchiveEntries) {
+    return ErrorAt(source.name, "", "holds " + std::to_string(entries) + " arrays",
+                   "at most " + std::to_string(budgets::kArchiveEntries));
+  }
   for (zip_int64_t i = 0; i < entries; ++i) {
     const char* name = zip_get_name(archive.get(), static_cast<zip_uint64_t>(i), 0);
     std::string text = name == nullptr ? "" : name;
@@ -70,7 +75,8 @@ StatusOr<DataSet::Parts> ReadNpz(const Source& source, const DataOptions&) {
   };
   const auto read = [&](int64_t index) -> StatusOr<Array> {
     const std::string name = source.name + ": array '" + names[static_cast<size_t>(index)] + "'";
-    KILN_ASSIGN_OR_RETURN(std::string entry, ReadEntry(archive.get(), static_cast<zip_uint64_t>(index), name));
+    KILN_ASSIGN_OR_RETURN(std::string entry,
+                          ReadEntry(archive.get(), static_cast<zip_uint64_t>(index), name, options.most_unpacked));
     return ReadNpyArray(Source{name, std::make_shared<const std::string>(std::move(entry))});
   };
 

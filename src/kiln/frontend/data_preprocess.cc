@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "kiln/support/budgets.h"
 #include "kiln/support/yaml.h"
 
 namespace kiln {
@@ -134,6 +135,10 @@ std::string Preprocess::ToString() const {
 
 StatusOr<Preprocess> ParsePreprocess(std::string_view text, std::string_view source, std::string_view place,
                                      const Preprocess& base) {
+  if (std::ssize(text) > budgets::kPreprocessBytes) {
+    return ErrorAt(source, place, fmt::format("{} bytes are too many", text.size()),
+                   fmt::format("at most {}", budgets::kPreprocessBytes));
+  }
   std::vector<std::string> pairs = Split(Trim(text), ',');
   const bool bare = pairs.front() == "none";
   Preprocess out = bare ? Preprocess{} : base;

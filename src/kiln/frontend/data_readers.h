@@ -44,9 +44,6 @@ bool IsGzip(std::string_view bytes);
 // Unpacks gzip, several members in a row included. Errors: damaged, cut off, or more than `max_bytes` in the end.
 StatusOr<std::string> Gunzip(std::string_view bytes, std::string_view source, uint64_t max_bytes);
 
-// The largest data file, unpacked, that Kiln reads.
-inline constexpr uint64_t kMaxDataBytes = uint64_t{1} << 34;
-
 }  // namespace kiln::data
 
 #endif  // KILN_FRONTEND_DATA_READERS_H_

@@ -6,6 +6,7 @@
 
 #include "kiln/frontend/data_readers.h"
 #include "kiln/ir/tensor.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/check.h"
 #include "kiln/support/file.h"
 
@@ -59,10 +60,10 @@ DataFormat Detect(const fs::path& path, std::string_view bytes, bool shape_given
   return LooksLikeIdx(bytes) ? DataFormat::kIdx : DataFormat::kAuto;
 }
 
-StatusOr<data::Source> ReadSource(const fs::path& path) {
-  KILN_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, data::kMaxDataBytes));
+StatusOr<data::Source> ReadSource(const fs::path& path, uint64_t most_unpacked = budgets::kUnpackedBytes) {
+  KILN_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, budgets::kDataFileBytes));
   if (data::IsGzip(bytes)) {
-    KILN_ASSIGN_OR_RETURN(bytes, data::Gunzip(bytes, path.string(), data::kMaxDataBytes));
+    KILN_ASSIGN_OR_RETURN(bytes, data::Gunzip(bytes, path.string(), most_unpacked));
   }
   if (bytes.empty()) return ErrorAt(path.string(), "", "is empty", "name a file of images");
   return data::Source{path.string(), std::make_shared<const std::string>(std::move(bytes))};
@@ -164,7 +165,7 @@ StatusOr<std::vector<int32_t>> LoadLabels(const fs::path& path) {
 }
 
 StatusOr<DataSet> LoadDataSet(const fs::path& path, const DataOptions& options) {
-  KILN_ASSIGN_OR_RETURN(const data::Source source, ReadSource(path));
+  KILN_ASSIGN_OR_RETURN(const data::Source source, ReadSource(path, options.most_unpacked));
   DataFormat format = options.format;
   if (format == DataFormat::kAuto) format = Detect(path, source.view(), options.shape.has_value());
   if (format == DataFormat::kAuto) {

@@ -14,6 +14,7 @@
 
 #include "kiln/ir/element_type.h"
 #include "kiln/ir/shape.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/status.h"
 
 namespace kiln {
@@ -45,6 +46,8 @@ struct DataOptions {
   std::optional<Shape> shape = {};  // of one image; only `raw` needs it
   // In place of `shape`, of a file that turns out to be raw: what the network takes.
   std::optional<Shape> default_shape = {};
+  // The most that a gzip file, or an array of an .npz archive, may unpack to.
+  uint64_t most_unpacked = budgets::kUnpackedBytes;
 };
 
 class DataSet {

@@ -8,6 +8,7 @@
 #include "kiln/ir/text.h"
 #include "kiln/ir/verifier.h"
 #include "kiln/passes/pipeline.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
 
 namespace kiln {
@@ -19,7 +20,7 @@ StatusOr<Graph> ReadModel(const std::filesystem::path& path, const LoadOptions& 
                  [](unsigned char c) { return std::tolower(c); });
   if (extension == ".onnx") return ImportOnnx(path, options.import);
   if (extension == ".kir") {
-    KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+    KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, budgets::kGraphTextBytes));
     return ParseGraph(text, path.string());
   }
   return ErrorAt(path.string(), "", "is not a network by its extension '" + extension + "'",

@@ -1,8 +1,7 @@
 #include "kiln/frontend/onnx_external.h"
 
-#include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,24 +9,17 @@
 #include <cstring>
 #include <system_error>
 
+#include "kiln/support/file.h"
+
 namespace kiln {
 
 namespace fs = std::filesystem;
 
 StatusOr<MappedFile> MapFile(const fs::path& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) {
-    if (errno == ENOENT) return NotFoundAt(path.string(), "", "no such file", "check the path");
-    return ErrorAt(path.string(), "", std::string("cannot be opened: ") + std::strerror(errno),
-                   "check its permissions");
-  }
-  const std::shared_ptr<const void> close_file(nullptr, [file](const void*) { ::close(file); });
-  struct stat status = {};
-  if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
-    return ErrorAt(path.string(), "", "is not a regular file", "name a file");
-  }
+  KILN_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
+  if (!file.is_regular()) return ErrorAt(path.string(), "", "is not a regular file", "name a file");
   MappedFile mapped;
-  mapped.size = static_cast<uint64_t>(status.st_size);
+  mapped.size = file.size();
   const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   const size_t length = (mapped.size + page - 1) / page * page + page;
   // Zero pages first, then the file over their beginning: the last page stays zero.
@@ -37,10 +29,23 @@ StatusOr<MappedFile> MapFile(const fs::path& path) {
   }
   mapped.owner = std::shared_ptr<const void>(base, [length](const void* p) { ::munmap(const_cast<void*>(p), length); });
   mapped.bytes = static_cast<const std::byte*>(base);
-  if (mapped.size > 0 && ::mmap(base, mapped.size, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0) == MAP_FAILED) {
+  if (mapped.size > 0 &&
+      ::mmap(base, mapped.size, PROT_READ, MAP_PRIVATE | MAP_FIXED, file.descriptor(), 0) == MAP_FAILED) {
     return ErrorAt(path.string(), "", std::string("cannot be mapped: ") + std::strerror(errno), "free some memory");
   }
   return mapped;
+}
+
+Status ExternalFiles::Charge(int64_t bytes, bool copied, const std::string& place) {
+  const auto refuse = [&](std::string_view fault, int64_t most) {
+    return ErrorAt(source_, place, fault, fmt::format("at most {} bytes in one model", most));
+  };
+  bytes_ += bytes;
+  if (bytes_ > limits_.bytes) return refuse("makes the model's external data too large", limits_.bytes);
+  if (!copied) return OkStatus();
+  copied_ += bytes;
+  if (copied_ <= limits_.copied) return OkStatus();
+  return refuse("makes the external data that is small or not aligned, and so is copied, too large", limits_.copied);
 }
 
 StatusOr<MappedFile> ExternalFiles::Open(const std::string& location, const std::string& place) {

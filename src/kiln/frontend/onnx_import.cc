@@ -1,12 +1,8 @@
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <set>
@@ -15,11 +11,14 @@
 #include <utility>
 
 #include "kiln/frontend/onnx.h"
+#include "kiln/frontend/onnx_budget.h"
 #include "kiln/frontend/onnx_external.h"
 #include "kiln/frontend/onnx_rules.h"
 #include "kiln/frontend/onnx_schedule.h"
 #include "kiln/frontend/onnx_tensor.h"
 #include "kiln/ir/shape_inference.h"
+#include "kiln/support/budgets.h"
+#include "kiln/support/file.h"
 
 namespace kiln {
 namespace {
@@ -27,11 +26,6 @@ namespace {
 constexpr std::string_view kQonnxDomain = "qonnx.custom_op.general";
 constexpr std::string_view kKilnDomain = "kiln";
 constexpr std::string_view kMetadataPrefix = "kiln.";
-
-// Limits on what inlining may make of a small file.
-constexpr int kMaxCallDepth = 32;
-constexpr int64_t kMaxNodes = int64_t{1} << 20;
-constexpr size_t kMaxInlinedBytes = size_t{1} << 30;
 
 // One spelling a domain: ai.onnx is the main domain, and QONNX's operators have lived under several names.
 std::string CanonicalDomain(const std::string& domain) {
@@ -43,6 +37,8 @@ std::string CanonicalDomain(const std::string& domain) {
 std::string DescribeOperator(const std::string& domain, const std::string& op_type) {
   return domain.empty() ? op_type : domain + "." + op_type;
 }
+
+int64_t MemoryOf(const google::protobuf::Message& message) { return static_cast<int64_t>(message.SpaceUsedLong()); }
 
 using AttributeProtos = std::unordered_map<std::string, onnx::AttributeProto>;
 using Opsets = std::unordered_map<std::string, int64_t>;
@@ -78,6 +74,7 @@ class Importer {
   Status AddNode(onnx::NodeProto& proto, int index, Scope& scope);
   Status AddOperator(onnx::NodeProto& proto, int index, const std::string& domain, int opset, Scope& scope);
   Status AddConstantNode(onnx::NodeProto& proto, int index, Scope& scope);
+  Status ChargeCopy(int64_t bytes, const std::string& place);
   Status InlineCall(const onnx::NodeProto& proto, int index, const onnx::FunctionProto& function, Scope& scope);
   Status MarkOutputs();
 
@@ -105,7 +102,7 @@ class Importer {
   // Cleared when the caller overrides a shape that the model fixes: what it declares within no longer holds.
   bool trust_declared_ = true;
   int64_t num_nodes_ = 0;
-  size_t inlined_bytes_ = 0;
+  int64_t inlined_bytes_ = 0;
 };
 
 StatusOr<Graph> Importer::Run() {
@@ -299,9 +296,9 @@ void Importer::CountUses(const NodeProtos& nodes, Scope& scope) const {
 
 Status Importer::AddNodes(NodeProtos& nodes, Scope& scope) {
   num_nodes_ += nodes.size();
-  if (num_nodes_ > kMaxNodes) {
+  if (num_nodes_ > budgets::kOnnxNodes) {
     return ErrorAt(source_, "", "the model has too many nodes",
-                   fmt::format("at most {}, functions inlined", kMaxNodes));
+                   fmt::format("at most {}, functions inlined", budgets::kOnnxNodes));
   }
   CountUses(nodes, scope);
   KILN_ASSIGN_OR_RETURN(
@@ -403,6 +400,7 @@ Status Importer::AddConstantNode(onnx::NodeProto& proto, int index, Scope& scope
   if (!attribute->ref_attr_name().empty()) {
     const auto it = scope.call_attributes.find(attribute->ref_attr_name());
     if (it == scope.call_attributes.end()) return ErrorAt(source_, place, "takes an attribute that its call lacks", "");
+    KILN_RETURN_IF_ERROR(ChargeCopy(MemoryOf(it->second), place));
     referred = it->second;
     referred.set_name(attribute->name());
     attribute = &referred;
@@ -450,6 +448,7 @@ Status Importer::AddOperator(onnx::NodeProto& proto, int index, const std::strin
     // An attribute of the function around the node; where the call does not give it, the operator's default holds.
     const auto it = scope.call_attributes.find(attribute.ref_attr_name());
     if (it == scope.call_attributes.end()) continue;
+    KILN_RETURN_IF_ERROR(ChargeCopy(MemoryOf(it->second), node.Place()));
     onnx::AttributeProto referred = it->second;
     referred.set_name(attribute.name());
     KILN_RETURN_IF_ERROR(ReadAttribute(referred, node.Place(), node.attributes));
@@ -491,14 +490,25 @@ Status Importer::AddOperator(onnx::NodeProto& proto, int index, const std::strin
   return OkStatus();
 }
 
+// Counts what inlining is about to copy.
+Status Importer::ChargeCopy(int64_t bytes, const std::string& place) {
+  inlined_bytes_ += bytes;
+  if (inlined_bytes_ <= budgets::kOnnxInlinedBytes) return OkStatus();
+  return UnsupportedAt(source_, place, "functions are too large, or called too often, to be inlined",
+                       fmt::format("at most {} bytes of bodies and attributes", budgets::kOnnxInlinedBytes));
+}
+
 Status Importer::InlineCall(const onnx::NodeProto& proto, int index, const onnx::FunctionProto& function,
                             Scope& scope) {
   const std::string place = PlaceOfNode(proto, index);
-  inlined_bytes_ += function.ByteSizeLong();
-  if (scope.depth >= kMaxCallDepth || inlined_bytes_ > kMaxInlinedBytes) {
-    return UnsupportedAt(source_, place, "functions call each other too deeply or too often to be inlined",
-                         fmt::format("at most {} levels", kMaxCallDepth));
+  if (scope.depth >= budgets::kOnnxCallDepth) {
+    return UnsupportedAt(source_, place, "functions call each other too deeply to be inlined",
+                         fmt::format("at most {} levels", budgets::kOnnxCallDepth));
   }
+  const std::string prefix = scope.prefix + NameOfNode(proto, index) + "/";
+  int64_t names = 0;  // that get the prefix
+  for (const auto& node : function.node()) names += 1 + node.output_size();
+  KILN_RETURN_IF_ERROR(ChargeCopy(MemoryOf(function) + names * std::ssize(prefix), place));
   // FunctionProto.attribute_proto (field 11) came after the installed onnx.proto; its defaults would be lost.
   const auto& unknown = function.GetReflection()->GetUnknownFields(function);
   for (int i = 0; i < unknown.field_count(); ++i) {
@@ -511,17 +521,19 @@ Status Importer::InlineCall(const onnx::NodeProto& proto, int index, const onnx:
   }
   Scope inner;
   inner.depth = scope.depth + 1;
-  inner.prefix = scope.prefix + NameOfNode(proto, index) + "/";
+  inner.prefix = prefix;
   inner.opsets = &function_opsets_[DescribeOperator(CanonicalDomain(function.domain()), function.name())];
   for (const auto& attribute : proto.attribute()) {
-    onnx::AttributeProto resolved = attribute;
+    const onnx::AttributeProto* given = &attribute;
     if (!attribute.ref_attr_name().empty()) {
       const auto it = scope.call_attributes.find(attribute.ref_attr_name());
       if (it == scope.call_attributes.end()) continue;
-      resolved = it->second;
-      resolved.set_name(attribute.name());
+      given = &it->second;
     }
-    inner.call_attributes[attribute.name()] = std::move(resolved);
+    KILN_RETURN_IF_ERROR(ChargeCopy(MemoryOf(*given), place));
+    onnx::AttributeProto& resolved = inner.call_attributes[attribute.name()];
+    resolved = *given;
+    resolved.set_name(attribute.name());
   }
   for (int i = 0; i < function.input_size(); ++i) {
     const bool given = i < proto.input_size() && !proto.input(i).empty();
@@ -576,16 +588,18 @@ Status NotAModel(const std::string& source) {
 
 StatusOr<Graph> ImportOnnx(const std::filesystem::path& path, const ImportOptions& options) {
   const std::string source = path.string();
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) return ErrorAt(source, "", "is a directory", "name a model file");
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) {
-    if (errno == ENOENT) return NotFoundAt(source, "", "no such file", "check the path");
-    return ErrorAt(source, "", std::string("cannot be opened: ") + std::strerror(errno), "check its permissions");
+  {
+    KILN_ASSIGN_OR_RETURN(const MappedFile mapped, MapFile(path));
+    if (mapped.size > static_cast<uint64_t>(budgets::kOnnxFileBytes)) {
+      return ErrorAt(
+          source, "", fmt::format("{} bytes are too many", mapped.size),
+          fmt::format("at most {}; larger models keep their tensors in external files", budgets::kOnnxFileBytes));
+    }
+    KILN_RETURN_IF_ERROR(CheckStructure({reinterpret_cast<const char*>(mapped.bytes), mapped.size}, source));
   }
   // Parsed from a stream, so that the file's bytes and the parsed tensors are never in memory both.
-  google::protobuf::io::FileInputStream stream(file);
-  stream.SetCloseOnDelete(true);
+  KILN_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
+  google::protobuf::io::FileInputStream stream(file.descriptor());
   google::protobuf::io::CodedInputStream coded(&stream);
   coded.SetTotalBytesLimit(std::numeric_limits<int>::max());
   onnx::ModelProto model;
@@ -596,9 +610,10 @@ StatusOr<Graph> ImportOnnx(const std::filesystem::path& path, const ImportOption
 
 StatusOr<Graph> ImportOnnxBytes(std::string_view bytes, const std::string& source, const std::filesystem::path& folder,
                                 const ImportOptions& options) {
+  if (bytes.size() > static_cast<size_t>(budgets::kOnnxFileBytes)) return NotAModel(source);
+  KILN_RETURN_IF_ERROR(CheckStructure(bytes, source));
   onnx::ModelProto model;
-  if (bytes.size() > static_cast<size_t>(std::numeric_limits<int>::max()) ||
-      !model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+  if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return NotAModel(source);
   }
   return ImportModel(model, source, folder, options);
@@ -606,7 +621,9 @@ StatusOr<Graph> ImportOnnxBytes(std::string_view bytes, const std::string& sourc
 
 StatusOr<Tensor> ImportOnnxTensor(std::string_view bytes, const std::string& source) {
   onnx::TensorProto proto;
-  if (bytes.size() > static_cast<size_t>(std::numeric_limits<int>::max()) ||
+  if (bytes.size() > static_cast<size_t>(budgets::kOnnxFileBytes) ||
+      StructureBytes(bytes, *onnx::TensorProto::descriptor(), budgets::kOnnxStructureBytes) >
+          budgets::kOnnxStructureBytes ||
       !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return ErrorAt(source, "", "is not an ONNX tensor, or is damaged", "a protobuf TensorProto is expected");
   }

@@ -54,13 +54,16 @@ Status WrongSize(const std::string& source, const std::string& place, const Head
       "the file is damaged or was cut short");
 }
 
-// A tensor over bytes that `owner` keeps alive, copied when small or not aligned for its type.
-Tensor ViewOrCopy(const Header& header, std::shared_ptr<const void> owner, const std::byte* bytes) {
+// Whether a tensor of these bytes is copied: when it is small or not aligned for its type.
+bool IsCopied(const Header& header, const std::byte* bytes) {
   const int size = SizeOf(header.element);
-  const int64_t num_bytes = header.count * size;
-  if (num_bytes >= kSmallTensorBytes && reinterpret_cast<uintptr_t>(bytes) % static_cast<uintptr_t>(size) == 0) {
-    return Tensor::View(header.element, header.shape, std::move(owner), bytes);
-  }
+  return header.count * size < kSmallTensorBytes || reinterpret_cast<uintptr_t>(bytes) % static_cast<uintptr_t>(size);
+}
+
+// A tensor over bytes that `owner` keeps alive, or a copy of them.
+Tensor ViewOrCopy(const Header& header, std::shared_ptr<const void> owner, const std::byte* bytes) {
+  if (!IsCopied(header, bytes)) return Tensor::View(header.element, header.shape, std::move(owner), bytes);
+  const int64_t num_bytes = header.count * SizeOf(header.element);
   Tensor tensor(header.element, header.shape);
   if (num_bytes > 0) std::memcpy(tensor.mutable_bytes(), bytes, static_cast<size_t>(num_bytes));
   return tensor;
@@ -115,6 +118,9 @@ StatusOr<Tensor> ReadExternal(const onnx::TensorProto& proto, const Header& head
         fmt::format("needs {} bytes at offset {} of '{}', which has {}", needed, offset, location, file.size),
         "the external file is damaged or was cut short");
   }
+  // Booleans other than 0 and 1 are copied, too.
+  const bool copied = header.element == ElementType::kBool || IsCopied(header, file.bytes + offset);
+  KILN_RETURN_IF_ERROR(files.Charge(static_cast<int64_t>(needed), copied, place));
   return NormaliseBool(ViewOrCopy(header, file.owner, file.bytes + offset));
 }
 

@@ -8,6 +8,7 @@
 
 #include "kiln/frontend/onnx_external.h"
 #include "kiln/ir/tensor.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/status.h"
 #include "onnx/onnx_pb.h"
 
@@ -34,7 +35,7 @@ class ElementBudget {
   }
 
  private:
-  int64_t left_ = int64_t{1} << 26;
+  int64_t left_ = budgets::kOnnxMadeElements;
 };
 
 // The dense form of a sparse tensor.

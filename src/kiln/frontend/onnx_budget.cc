@@ -1,0 +1,165 @@
+#include "kiln/frontend/onnx_budget.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/message.h>
+#include <google/protobuf/wire_format_lite.h>
+
+#include <algorithm>
+
+#include "kiln/support/budgets.h"
+
+namespace kiln {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::io::CodedInputStream;
+using WireFormat = google::protobuf::internal::WireFormatLite;
+
+constexpr int kMostDepth = 100;          // protobuf's own limit; deeper messages do not parse
+constexpr int64_t kPointerBytes = 8;     // of an entry in a repeated field
+constexpr int64_t kStringBytes = 48;     // std::string and the header of its allocation
+constexpr int64_t kUnknownBytes = 32;    // an entry of UnknownFieldSet
+constexpr int64_t kAllocationBytes = 8;  // the header of a message's allocation
+
+// Bytes of an element in memory; 0 for strings and messages.
+int64_t ScalarBytes(const FieldDescriptor& field) {
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+    case FieldDescriptor::CPPTYPE_UINT32:
+    case FieldDescriptor::CPPTYPE_FLOAT:
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return 4;
+    case FieldDescriptor::CPPTYPE_INT64:
+    case FieldDescriptor::CPPTYPE_UINT64:
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return 8;
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return 1;
+    case FieldDescriptor::CPPTYPE_STRING:
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return 0;
+  }
+  return 0;
+}
+
+class Walk {
+ public:
+  Walk(std::string_view bytes, int64_t most)
+      : most_(most), in_(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size())) {}
+
+  int64_t found() const { return found_; }
+
+  // Adds up the fields to the end of the message, or of the group if `group` is not 0. `message` is null within fields
+  // that onnx.proto does not have. False: stop, for damage or because there is too much.
+  bool Message(const Descriptor* message, int depth, int group) {
+    if (depth > kMostDepth) return false;
+    while (found_ <= most_) {
+      const uint32_t tag = in_.ReadTag();
+      if (tag == 0) return group == 0 && in_.ConsumedEntireMessage();
+      const int number = WireFormat::GetTagFieldNumber(tag);
+      const auto type = WireFormat::GetTagWireType(tag);
+      if (type == WireFormat::WIRETYPE_END_GROUP) return number == group;
+      const FieldDescriptor* field = message == nullptr ? nullptr : message->FindFieldByNumber(number);
+      if (!Field(field, type, number, depth)) return false;
+    }
+    return false;
+  }
+
+ private:
+  bool Field(const FieldDescriptor* field, WireFormat::WireType type, int number, int depth) {
+    const int64_t element = field == nullptr ? kUnknownBytes : field->is_repeated() ? ScalarBytes(*field) : 0;
+    switch (type) {
+      case WireFormat::WIRETYPE_VARINT: {
+        uint64_t value = 0;
+        found_ += element;
+        return in_.ReadVarint64(&value);
+      }
+      case WireFormat::WIRETYPE_FIXED64:
+        found_ += element;
+        return in_.Skip(8);
+      case WireFormat::WIRETYPE_FIXED32:
+        found_ += element;
+        return in_.Skip(4);
+      case WireFormat::WIRETYPE_START_GROUP:
+        found_ += kUnknownBytes;
+        return Message(nullptr, depth + 1, number);
+      case WireFormat::WIRETYPE_LENGTH_DELIMITED:
+        return Delimited(field, depth);
+      default:
+        return false;
+    }
+  }
+
+  bool Delimited(const FieldDescriptor* field, int depth) {
+    uint32_t length = 0;
+    if (!in_.ReadVarint32(&length) || length > static_cast<uint32_t>(INT32_MAX)) return false;
+    const int bytes = static_cast<int>(length);
+    if (field == nullptr) {
+      found_ += kUnknownBytes + kStringBytes;
+      return in_.Skip(bytes);
+    }
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+      found_ += kPointerBytes + kStringBytes;
+      return in_.Skip(bytes);
+    }
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      found_ += SizeOf(*field->message_type());
+      const auto limit = in_.PushLimit(bytes);
+      const bool whole = Message(field->message_type(), depth + 1, 0);
+      in_.PopLimit(limit);
+      return whole;
+    }
+    return Packed(*field, bytes);
+  }
+
+  // Numbers side by side: those of fixed size are as large in memory, varints may grow.
+  bool Packed(const FieldDescriptor& field, int bytes) {
+    if (field.type() == FieldDescriptor::TYPE_FLOAT || field.type() == FieldDescriptor::TYPE_DOUBLE) {
+      return in_.Skip(bytes);
+    }
+    int64_t count = 0;
+    for (int left = bytes; left > 0;) {
+      const void* data = nullptr;
+      int here = 0;
+      if (!in_.GetDirectBufferPointer(&data, &here)) return false;
+      here = std::min(here, left);
+      const auto* const at = static_cast<const uint8_t*>(data);
+      count += std::count_if(at, at + here, [](uint8_t byte) { return byte < 0x80; });  // the last byte of each
+      in_.Skip(here);
+      left -= here;
+    }
+    found_ += std::max<int64_t>(count * ScalarBytes(field) - bytes, 0);
+    return true;
+  }
+
+  static int64_t SizeOf(const Descriptor& message) {
+    const auto* const empty = google::protobuf::MessageFactory::generated_factory()->GetPrototype(&message);
+    return static_cast<int64_t>(empty->SpaceUsedLong()) + kPointerBytes + kAllocationBytes;
+  }
+
+  const int64_t most_;
+  CodedInputStream in_;
+  int64_t found_ = 0;
+};
+
+}  // namespace
+
+int64_t StructureBytes(std::string_view bytes, const Descriptor& message, int64_t most) {
+  Walk walk(bytes, most);
+  walk.Message(&message, 0, 0);
+  return walk.found();
+}
+
+Status CheckStructure(std::string_view bytes, const std::string& source) {
+  if (StructureBytes(bytes, *onnx::ModelProto::descriptor(), budgets::kOnnxStructureBytes) <=
+      budgets::kOnnxStructureBytes) {
+    return OkStatus();
+  }
+  return ErrorAt(source, "", "holds too many nodes, attributes, names and numbers",
+                 fmt::format("at most {} bytes of memory beyond the size of the file", budgets::kOnnxStructureBytes));
+}
+
+}  // namespace kiln

@@ -1,0 +1,109 @@
+// The budgets of data files and of --preprocess (support/budgets.def), each at its edge.
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include "kiln/frontend/data_preprocess.h"
+#include "kiln/frontend/data_set.h"
+#include "kiln/frontend/model.h"
+#include "kiln/support/budgets.h"
+#include "tests/frontend/data_test_files.h"
+
+namespace kiln {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class DataBudget : public DataFilesTest {
+ protected:
+  static std::string ErrorOf(const fs::path& path, const DataOptions& options = {}) {
+    const auto set = LoadDataSet(path, options);
+    return set.ok() ? "no error" : MessageOf(set.status());
+  }
+  // A file of that size which takes no room on the disk.
+  fs::path WriteHole(const std::string& name, int64_t bytes) const {
+    const fs::path path = Write(name, "");
+    fs::resize_file(path, static_cast<uintmax_t>(bytes));
+    return path;
+  }
+};
+
+TEST_F(DataBudget, OfGzip) {
+  for (const uint32_t images : {10u, 4000u}) {  // less, and more, than what the reader begins with
+    const std::string plain = Idx(8, {images, 8, 8}, std::string(images * 64, 'x'));
+    const fs::path path = Write("images.gz", Gzip(plain));
+    EXPECT_EQ(ErrorOf(path, {.most_unpacked = plain.size()}), "no error");
+    EXPECT_EQ(ErrorOf(path, {.most_unpacked = plain.size() - 1}),
+              path.string() + ": unpacks to more than " + std::to_string(plain.size() - 1) + " bytes; split it");
+  }
+}
+
+// A megabyte that would become a gigabyte stops at the budget.
+TEST_F(DataBudget, OfAGzipBomb) {
+  const fs::path path = Write("images.gz", Gzip(std::string(1 << 26, '\0')));
+  ASSERT_LT(fs::file_size(path), 100'000u);
+  EXPECT_THAT(ErrorOf(path, {.most_unpacked = 1 << 20}), HasSubstr("unpacks to more than 1048576 bytes; split it"));
+}
+
+TEST_F(DataBudget, OfNpz) {
+  const std::string array = Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4, 100)}", std::string(400, 'x'));
+  const fs::path path = WriteNpz("images.npz", {{"x.npy", array}});
+  EXPECT_EQ(ErrorOf(path, {.most_unpacked = array.size()}), "no error");
+  EXPECT_EQ(
+      ErrorOf(path, {.most_unpacked = array.size() - 1}),
+      path.string() + ": array 'x': unpacks to more than " + std::to_string(array.size() - 1) + " bytes; split it");
+}
+
+TEST_F(DataBudget, OfEntries) {
+  const std::string array = Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4, 1)}", "xxxx");
+  std::vector<std::pair<std::string, std::string>> entries = {{"x.npy", array}};
+  while (std::ssize(entries) < budgets::kArchiveEntries) {
+    entries.emplace_back("a" + std::to_string(entries.size()) + ".npy", array);
+  }
+  EXPECT_EQ(ErrorOf(WriteNpz("full.npz", entries)), "no error");
+  entries.emplace_back("more.npy", array);
+  const fs::path path = WriteNpz("more.npz", entries);
+  EXPECT_EQ(ErrorOf(path), path.string() + ": holds 4097 arrays; at most 4096");
+}
+
+TEST_F(DataBudget, OfTheHeaderOfNpy) {
+  const auto header = [](int64_t bytes) {
+    std::string text = "{'descr': '|u1', 'fortran_order': False, 'shape': (4, 1)}";
+    return text + std::string(static_cast<size_t>(bytes) - text.size(), ' ');
+  };
+  EXPECT_EQ(ErrorOf(Write("full.npy", Npy(header(budgets::kNpyHeaderBytes), "xxxx", 2))), "no error");
+  const fs::path path = Write("more.npy", Npy(header(budgets::kNpyHeaderBytes + 1), "xxxx", 2));
+  EXPECT_EQ(ErrorOf(path), path.string() + ": a .npy header of 65537 bytes is too long; at most 65536");
+}
+
+TEST_F(DataBudget, OfFiles) {
+  const fs::path data = WriteHole("images.npy", budgets::kDataFileBytes + 1);
+  EXPECT_EQ(ErrorOf(data), data.string() + ": 17179869185 bytes are too many; at most 17179869184 bytes are read");
+  EXPECT_THAT(MessageOf(LoadLabels(data).status()), HasSubstr("17179869185 bytes are too many"));
+  const fs::path graph = WriteHole("net.kir", budgets::kGraphTextBytes + 1);
+  EXPECT_EQ(MessageOf(LoadModel(graph).status()),
+            graph.string() + ": 4294967297 bytes are too many; at most 4294967296 bytes are read");
+}
+
+TEST_F(DataBudget, FifosAreRefused) {
+  const fs::path fifo = Write("net.kir", "").parent_path() / "fifo.kir";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  const std::string refused = fifo.string() + ": is not a regular file; name a file";
+  EXPECT_EQ(ErrorOf(fifo), refused);
+  EXPECT_EQ(MessageOf(LoadLabels(fifo).status()), refused);
+  EXPECT_EQ(MessageOf(LoadModel(fifo).status()), refused);
+  EXPECT_EQ(MessageOf(LoadPreprocess(fifo).status()), refused);
+}
+
+TEST_F(DataBudget, OfPreprocess) {
+  const auto text = [](int64_t bytes) {
+    const std::string key = "scale=1/255";
+    return ParsePreprocess(key + std::string(static_cast<size_t>(bytes) - key.size(), ' '), "", "--preprocess");
+  };
+  EXPECT_TRUE(text(budgets::kPreprocessBytes).ok());
+  EXPECT_EQ(MessageOf(text(budgets::kPreprocessBytes + 1).status()),
+            "--preprocess: 65537 bytes are too many; at most 65536");
+}
+
+}  // namespace
+}  // namespace kiln
