@@ -52,6 +52,15 @@ class Fp32 : public testing::Test {
     }
   }
 
+  // a * b + c alone, against what the caller expects.
+  void CheckMultiplyAdd(uint32_t a, uint32_t b, uint32_t c, uint32_t expected) {
+    model_.a = a;
+    model_.b = b;
+    model_.c = c;
+    model_.eval();
+    Expect("a * b + c", model_.multiply_add, expected);
+  }
+
   bool TooMany() const { return failures_ > 10; }
 
  private:
@@ -108,6 +117,48 @@ TYPED_TEST(Fp32, RandomOperands) {
     const auto low = static_cast<int32_t>(random()) >> (random() % 32);
     const auto high = static_cast<int32_t>(random()) >> (random() % 32);
     this->Check(a, b, c, integer, low, high);
+  }
+}
+
+// Products of 25 significant bits, the last of them set, are ties between two numbers: the sign of an addend decides,
+// down to the least subnormal number, however far below the product it is. Without one the even number is right.
+TYPED_TEST(Fp32, AddendsFarBelowDecideTies) {
+  Random random(5);
+  for (int i = 0; i < 200000 && !this->TooMany(); ++i) {
+    const uint32_t p = 1u << 11 | (static_cast<uint32_t>(random()) & 0x7ffu) | 1;  // 12 bits
+    const uint32_t q = 3u << 12 | (static_cast<uint32_t>(random()) & 0xfffu) | 1;  // 14 bits
+    const uint32_t product = p * q;                                                // 25 or 26 bits
+    if (product >> 25 != 0) continue;
+    const int scale = static_cast<int>(random.Between(-60, 90));
+    const bool negative = random.Below(2) == 0;
+    const auto a = static_cast<float>(p),
+               b = std::ldexp(negative ? -static_cast<float>(q) : static_cast<float>(q), scale);
+    // Less than the product's last place, 2^scale.
+    const int exponent = static_cast<int>(random.Between(-149, scale - 1));
+    const int addend = static_cast<int>(random.Below(3)) - 1;  // towards zero, none, away from it
+    const float c = addend == 0 ? 0.0f : std::ldexp(negative == (addend > 0) ? -1.0f : 1.0f, exponent);
+    const uint32_t lower = product >> 1;
+    const uint32_t rounded = addend > 0 || (addend == 0 && lower % 2 == 1) ? lower + 1 : lower;
+    const float magnitude = std::ldexp(static_cast<float>(rounded), scale + 1);
+    this->CheckMultiplyAdd(std::bit_cast<uint32_t>(a), std::bit_cast<uint32_t>(b), std::bit_cast<uint32_t>(c),
+                           std::bit_cast<uint32_t>(negative ? -magnitude : magnitude));
+  }
+}
+
+// A product far below an addend leaves it as it is.
+TYPED_TEST(Fp32, ProductsFarBelowChangeNothing) {
+  Random random(6);
+  for (int i = 0; i < 50000 && !this->TooMany(); ++i) {
+    const uint32_t significand = i % 2 == 0 ? 0 : static_cast<uint32_t>(random()) & 0x7fffffu;
+    const auto field = static_cast<uint32_t>(random.Between(120, 254));
+    const uint32_t c = static_cast<uint32_t>(random.Below(2)) << 31 | field << 23 | significand;
+    // Below a quarter of the last place of c.
+    const int greatest = static_cast<int>(field) - 127 - 26;
+    const int of_a = static_cast<int>(random.Between(-60, 60));
+    const int of_b = static_cast<int>(random.Between(-126, std::max(greatest - of_a - 1, -126)));
+    if (of_a + of_b >= greatest || of_b > 127) continue;
+    const float a = std::ldexp(random.Below(2) == 0 ? 1.0f : -1.0f, of_a), b = std::ldexp(1.0f, of_b);
+    this->CheckMultiplyAdd(std::bit_cast<uint32_t>(a), std::bit_cast<uint32_t>(b), c, c);
   }
 }
 
