@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -348,6 +350,36 @@ TEST(Application, MixedPrecisionWritesARecipeThatRunTakes) {
   const Outcome run = Call({"run", "models/demo_fashion_mnist.onnx", "--on", "systolic-int8-8x8", "--quantise", recipe,
                             "--data", data, "--labels", labels, "--no-host", "--cycle-limit", "0"});
   EXPECT_EQ(run.code, kExitOk) << run.err;
+  std::filesystem::remove_all(folder);
+}
+
+// The program beside this one, its standard output and error sent to files: its exit code.
+int RunProgram(const std::string& arguments, const std::string& out, const std::string& err) {
+  const auto kiln = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin/kiln";
+  const std::string command = fmt::format("'{}' {} > '{}' 2> '{}'", kiln.string(), arguments, out, err);
+  const int status = std::system(command.c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// What cannot be written is an error of the program, whatever the command.
+TEST(Program, FailsWhereStandardOutputCannotBeWritten) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "needs /dev/full";
+  const auto folder = std::filesystem::temp_directory_path() / ("kiln_output_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  const std::string err = (folder / "err").string(), out = (folder / "out").string();
+  for (const char* arguments :
+       {"--help", "--version", "list accelerators", "list formats", "inspect models/demo_fashion_mnist.onnx"}) {
+    SCOPED_TRACE(arguments);
+    EXPECT_EQ(RunProgram(arguments, "/dev/full", err), kExitError);
+    EXPECT_EQ(*ReadFile(err), "kiln: standard output could not be written\n");
+    EXPECT_EQ(RunProgram(arguments, out, err), kExitOk);
+    EXPECT_EQ(*ReadFile(err), "");
+    EXPECT_GT(std::filesystem::file_size(out), 0u);
+  }
+  // Another error stays what it was.
+  EXPECT_EQ(RunProgram("no-such-command", "/dev/full", err), kExitUsage);
+  EXPECT_EQ(RunProgram("inspect no-such-file.onnx", "/dev/full", err), kExitError);
+  EXPECT_THAT(*ReadFile(err), HasSubstr("no-such-file.onnx"));
   std::filesystem::remove_all(folder);
 }
 
