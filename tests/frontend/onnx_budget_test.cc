@@ -84,7 +84,6 @@ TEST(OnnxStructure, HoldsAtItsEdge) {
       "of memory beyond the size of the file";
   EXPECT_EQ(MessageOf(CheckStructure(model(most + 1), "net.onnx")), refused);
   EXPECT_EQ(ErrorOf(ImportOnnxBytes(model(most + 1), "net.onnx", "")), refused);
-  EXPECT_FALSE(ImportOnnxTensor(std::string(std::size_t{1} << 24, '\x38') + "\x01", "t.pb").ok());
 }
 
 // A varint of one byte becomes eight bytes of memory.
@@ -106,7 +105,7 @@ TEST(OnnxStructure, LeavesDamageToTheParser) {
   EXPECT_THAT(ErrorOf(ImportOnnxBytes(deep, "deep.onnx", "")), HasSubstr("is not an ONNX model, or is damaged"));
 }
 
-// A function of `nodes` nodes whose call passes an attribute to each.
+// A model that calls a function of `nodes` constants and passes an attribute of that many bytes to each.
 onnx::ModelProto Attributes(int nodes, int64_t bytes) {
   onnx::ModelProto model = SmallModel();
   auto* import = model.add_opset_import();
@@ -118,18 +117,19 @@ onnx::ModelProto Attributes(int nodes, int64_t bytes) {
   function->add_input("a");
   function->add_output("b");
   function->add_attribute("text");
-  std::string last = "a";
   for (int i = 0; i < nodes; ++i) {
     auto* node = function->add_node();
-    node->set_op_type("Relu");
-    node->add_input(last);
-    last = i + 1 == nodes ? "b" : "v" + std::to_string(i);
-    node->add_output(last);
+    node->set_op_type("Constant");
+    node->add_output("v" + std::to_string(i));
     auto* attribute = node->add_attribute();
-    attribute->set_name("note");
+    attribute->set_name("value_string");
     attribute->set_ref_attr_name("text");
     attribute->set_type(onnx::AttributeProto::STRING);
   }
+  auto* last = function->add_node();
+  last->set_op_type("Relu");
+  last->add_input("a");
+  last->add_output("b");
   auto* call = model.mutable_graph()->mutable_node(0);
   call->set_op_type("F");
   call->set_domain("local");
@@ -142,63 +142,12 @@ onnx::ModelProto Attributes(int nodes, int64_t bytes) {
 
 // 1.3 MB of file: an attribute of a megabyte that a function hands to thousands of nodes.
 TEST(OnnxInlining, ChargesAttributes) {
-  const std::string whole = SmallModel().SerializeAsString();
-  for (size_t length = 0; length < whole.size(); ++length) {
-    EXPECT_TRUE(CheckStructure(whole.substr(0, length), "cut.onnx").ok()) << length;
-  }
-  std::string deep;
-  for (int i = 0; i < 100'000; ++i) deep += "\x0b";  // groups inside groups, which onnx.proto does not have
-  EXPECT_TRUE(CheckStructure(deep, "deep.onnx").ok());
-  EXPECT_THAT(ErrorOf(ImportOnnxBytes(deep, "deep.onnx", "")), HasSubstr("is not an ONNX model, or is damaged"));
-}
-
-// A function of `nodes` nodes whose call passes an attribute to each.
-onnx::ModelProto Attributes(int nodes, int64_t bytes) {
-  onnx::ModelProto model = SmallModel();
-  auto* import = model.add_opset_import();
-  import->set_domain("local");
-  import->set_version(1);
-  auto* function = model.add_functions();
-  function->set_name("F");
-  function->set_domain("local");
-  function->add_input("a");
-  function->add_output("b");
-  function->add_attribute("text");
-  std::string last = "a";
-  for (int i = 0; i < nodes; ++i) {
-    auto* node = function->add_node();
-    node->set_op_type("Relu");
-    node->add_input(last);
-    last = i + 1 == nodes ? "b" : "v" + std::to_string(i);
-    node->add_output(last);
-    auto* attribute = node->add_attribute();
-    attribute->set_name("note");
-    attribute->set_ref_attr_name("text");
-    attribute->set_type(onnx::AttributeProto::STRING);
-  }
-  auto* call = model.mutable_graph()->mutable_node(0);
-  call->set_op_type("F");
-  call->set_domain("local");
-  auto* attribute = call->add_attribute();
-  attribute->set_name("text");
-  attribute->set_type(onnx::AttributeProto::STRING);
-  attribute->set_s(std::string(static_cast<size_t>(bytes), 'x'));
-  return model;
-}
-
-// 1.3 MB of file: an attribute of a megabyte that a function hands to thousands of nodes.
-TEST(OnnxInlining, ChargesAttributes) {
-  const std::string refused =
-      "test.onnx: node '#0' (F): functions are too large, or called too often, to be inlined; at most 268435456 bytes "
-      "of "
-      "bodies and attributes";
   const std::string whole = ErrorOf(Import(Attributes(8000, 1 << 20)));
   EXPECT_THAT(whole, HasSubstr("functions are too large, or called too often, to be inlined; at most 268435456 bytes"));
   // Copies: one of the call's attribute, one for each node, and the body.
   const int nodes = 63;
   const int64_t half = budgets::kOnnxInlinedBytes / (nodes + 1);
-  const std::string inside = ErrorOf(Import(Attributes(nodes, half - 4096)));
-  EXPECT_THAT(inside, testing::Not(HasSubstr("to be inlined"))) << inside;
+  EXPECT_EQ(ErrorOf(Import(Attributes(nodes, half - 4096))), "no error");
   EXPECT_THAT(ErrorOf(Import(Attributes(nodes, half))), HasSubstr("to be inlined"));
 }
 
@@ -208,7 +157,7 @@ TEST(OnnxInlining, ChargesNames) {
   model.mutable_graph()->mutable_node(0)->set_name(std::string(1 << 16, 'n'));
   EXPECT_THAT(ErrorOf(Import(model)), HasSubstr("functions are too large, or called too often, to be inlined"));
   model.mutable_graph()->mutable_node(0)->set_name(std::string(1 << 14, 'n'));
-  EXPECT_THAT(ErrorOf(Import(model)), testing::Not(HasSubstr("to be inlined")));
+  EXPECT_EQ(ErrorOf(Import(model)), "no error");
 }
 
 // Functions that call one another, one level each.
