@@ -132,7 +132,7 @@ TEST_F(VtaCommands, ExecPassesAndFails) {
   EXPECT_EQ(fail.code, kExitError);
   EXPECT_EQ(fail.err, "kiln: 1 of 1 vectors fail\n");
   const auto json = nlohmann::json::parse(fail.out);
-  EXPECT_EQ(json["vectors"][0]["difference"], "byte 0x1406 of the memory is 0x07; should be 0x00 (order 0)");
+  EXPECT_EQ(json["vectors"][0]["difference"], "byte 0x1406 of the memory is 0x07; the vector has 0x00 (order 0)");
 }
 
 TEST_F(VtaCommands, LaunchesEndAtTheLimitOfSteps) {

@@ -12,6 +12,7 @@
 #include "kiln/targets/vta/fold_rows.h"
 #include "kiln/targets/vta/lower.h"
 #include "kiln/targets/vta/run_network.h"
+#include "kiln/targets/vta/tiling_search.h"
 #include "kiln/targets/vta/waveform.h"
 
 namespace kiln::vta {
@@ -60,11 +61,12 @@ StatusOr<std::unique_ptr<Program>> VtaAccelerator::CompileWithThreads(const Grap
   }
   // Whether a layer has a place in the buffers shows when its code is made. One that has none goes to the host, which
   // changes what is around it: from the start.
+  TilingMemo tilings;
   for (Refusals refusals;;) {
     const size_t before = refusals.size();
     KILN_ASSIGN_OR_RETURN(Network network, Lower(known ? graph : inferred, config_, options, refusals));
     FoldRows(&network, config_);
-    StatusOr<std::unique_ptr<VtaProgram>> program = Generate(std::move(network), config_, threads, &refusals);
+    StatusOr<std::unique_ptr<VtaProgram>> program = Generate(std::move(network), config_, threads, &tilings, &refusals);
     if (program.ok()) return std::move(program).value();
     if (refusals.size() == before || !options.host_fallback) return program.status();
   }

@@ -11,6 +11,8 @@
 
 namespace kiln::vta {
 
+class TilingMemo;
+
 struct CodeContext {
   const Config& config;
   const Network& network;
@@ -35,8 +37,10 @@ Certificate CertificateOf(const VectorLayer& layer, const CodeContext& context, 
 
 // The whole network. `threads`: virtual threads of every layer, fewer where so many cannot be; 0: whichever is fastest.
 // Unimplemented, naming the layer: one for which no tiling fits.
-// Unimplemented where a layer has no place in the buffers: its node is then in `refusals`.
-StatusOr<std::unique_ptr<VtaProgram>> Generate(Network network, const Config& config, int threads, Refusals* refusals);
+// Unimplemented where a layer has no place in the buffers: its node is then in `refusals`. `tilings` may have those of
+// earlier networks, and gets those of this one's layers.
+StatusOr<std::unique_ptr<VtaProgram>> Generate(Network network, const Config& config, int threads, TilingMemo* tilings,
+                                               Refusals* refusals);
 
 }  // namespace kiln::vta
 

@@ -68,29 +68,44 @@ class MatrixGenerator {
 
   // In the order in which chunks are loaded, so that each is one load.
   void PlaceWeights() {
-    std::vector<uint8_t> bytes;
+    const int64_t element = config_.weight_element_bytes();
+    if (layer_.one_weight) {
+      weight_places_.assign(ChunkCount(), 0);
+      weights_at_ =
+          context_.image->Add({reinterpret_cast<const uint8_t*>(layer_.weights.data()), static_cast<size_t>(element)});
+      return;
+    }
     std::map<std::array<int64_t, 4>, uint64_t> places;
+    std::vector<std::pair<const Chunk*, uint64_t>> placed;
+    uint64_t size = 0;
     for (const Tile& tile : tiles_) {
       for (const Chunk& chunk : tile.chunks) {
         const std::array<int64_t, 4> key = {chunk.outputs.first, chunk.outputs.count, chunk.inputs.first,
                                             chunk.inputs.count};
         weight_places_.push_back(0);
-        if (!chunk.load_weights || layer_.one_weight) continue;
-        const auto [place, added] = places.emplace(key, bytes.size());
+        if (!chunk.load_weights) continue;
+        const auto [place, added] = places.emplace(key, size);
         if (added) {
-          for (const Chunk::Pair& pair : chunk.pairs) {
-            const auto* from = reinterpret_cast<const uint8_t*>(WeightsFrom(pair.output, pair.input));
-            bytes.insert(bytes.end(), from, from + layer_.kernel.taps() * config_.weight_element_bytes());
-          }
+          placed.emplace_back(&chunk, size);
+          size += static_cast<uint64_t>(std::ssize(chunk.pairs) * layer_.kernel.taps() * element);
         }
         weight_places_.back() = place->second;
       }
     }
-    if (layer_.one_weight) {
-      const auto* from = reinterpret_cast<const uint8_t*>(layer_.weights.data());
-      bytes.assign(from, from + config_.weight_element_bytes());
+    weights_at_ = context_.image->Reserve(size);
+    if (!context_.image->has_bytes()) return;
+    for (const auto& [chunk, place] : placed) {
+      auto to = context_.image->At(weights_at_ + place);
+      for (const Chunk::Pair& pair : chunk->pairs) {
+        to = std::copy_n(WeightsFrom(pair.output, pair.input), layer_.kernel.taps() * element, to);
+      }
     }
-    weights_at_ = context_.image->Add(bytes);
+  }
+
+  size_t ChunkCount() const {
+    size_t count = 0;
+    for (const Tile& tile : tiles_) count += tile.chunks.size();
+    return count;
   }
 
   // Rows of constants, an element an output block in each: [groups of blocks that are on chip together][row][block];
@@ -107,6 +122,11 @@ class MatrixGenerator {
     const int64_t blocks = layer_.output_blocks();
     const bool all_fit = shape_.ConstantElements(blocks) <= regions_.constants;
     constant_blocks_ = all_fit ? blocks : tiling_.blocks;
+    if (!context_.image->has_bytes()) {
+      const int64_t elements = CeilDivide(blocks, constant_blocks_) * constant_elements();
+      constants_at_ = context_.image->Reserve(static_cast<uint64_t>(elements * config_.accumulator_element_bytes()));
+      return;
+    }
     std::vector<uint8_t> bytes;
     for (int64_t first = 0; first < blocks; first += constant_blocks_) {
       for (const std::vector<int32_t>* row : rows) {

@@ -11,6 +11,7 @@
 #include "kiln/targets/vta/cycle_launch.h"
 #include "kiln/targets/vta/cycle_memory.h"
 #include "kiln/targets/vta/cycle_units.h"
+#include "kiln/targets/vta/memory_image.h"
 #include "kiln/targets/vta/token_proof.h"
 #include "kiln/targets/vta/tokens.h"
 
@@ -161,6 +162,46 @@ CycleMachine::Result CycleMachine::Machine::Launch(DeviceMemory& memory, uint64_
     result.time = {.cycles = launch.now + 1, .counters = launch.counters};
   }
   return result;
+}
+
+struct CycleTimer::Parts {
+  explicit Parts(const Config& c) : config(c), data(config, uops) {}
+
+  const Config config;
+  UopsInMemory uops;  // of the program that is timed
+  CycleData data;
+  DeviceMemory memory{MemoryImage::kBase, {}};
+};
+
+CycleTimer::CycleTimer(const Config& config) : parts_(std::make_unique<Parts>(config)) {}
+CycleTimer::~CycleTimer() = default;
+
+StatusOr<std::optional<uint64_t>> CycleTimer::CyclesOf(const std::vector<Instruction>& program, uint64_t address,
+                                                       const UopsInMemory& uops, uint64_t most_cycles) {
+  parts_->uops = uops;
+  TokenCounters tokens;
+  Profile profile;
+  CycleLaunch launch{.config = parts_->config,
+                     .program = program,
+                     .memory = parts_->memory,
+                     .data = parts_->data,
+                     .tokens = tokens,
+                     .profile = profile,
+                     .timeline = nullptr,
+                     .fault = std::nullopt,
+                     .counters = {},
+                     .begun = {}};
+  const std::optional<Fault> bad;
+  Units units(launch, address, program.size(), bad);
+  const bool ended = units.Run(most_cycles == 0 ? kNever : most_cycles, true);
+  if (!ended) {
+    launch.Stop({FaultKind::kDeadlock, units.Oldest(), "waits for a token that nobody gives"});
+  }
+  if (launch.fault.has_value()) {
+    return absl::InternalError(fmt::format("instruction {}: {}", launch.fault->instruction, launch.fault->message));
+  }
+  if (!launch.finished) return std::nullopt;
+  return launch.now + 1;
 }
 
 CycleMachine::CycleMachine(const Config& config) : machine_(std::make_unique<Machine>(config)) {}

@@ -46,7 +46,17 @@ CycleData::CycleData(const Config& c)
       weights_(static_cast<size_t>(c.weights()) * weight_numbers_),
       accumulators_(static_cast<size_t>(c.accumulators()) * accumulator_numbers_) {}
 
+CycleData::CycleData(const Config& c, const UopsInMemory& source)
+    : config_(c),
+      encoding_(c),
+      source_(&source),
+      input_numbers_(0),
+      weight_numbers_(0),
+      accumulator_numbers_(0),
+      uops_(static_cast<size_t>(c.uops())) {}
+
 bool CycleData::Reaches(const Instruction& in, const DeviceMemory& memory) const {
+  if (source_ != nullptr) return true;
   const uint64_t bytes = RowBytes(in, config_);
   for (uint32_t y = 0; y < in.y_size; ++y) {
     if (memory.At(RowAddress(in, y, config_), bytes) == nullptr) return false;
@@ -54,7 +64,18 @@ bool CycleData::Reaches(const Instruction& in, const DeviceMemory& memory) const
   return true;
 }
 
+void CycleData::LoadUops(const Instruction& in) {
+  const uint64_t first = (RowAddress(in, 0, config_) - source_->address) / Config::kUopBytes;
+  KILN_CHECK(in.y_size == 1 && RectangleOf(in) == in.x_size && first + in.x_size <= source_->uops.size());
+  const auto from = source_->uops.begin() + static_cast<std::ptrdiff_t>(first);
+  std::copy_n(from, in.x_size, uops_.begin() + static_cast<std::ptrdiff_t>(in.sram_base));
+}
+
 void CycleData::Load(const Instruction& in, const DeviceMemory& memory) {
+  if (source_ != nullptr) {
+    if (in.memory == Memory::kUop) LoadUops(in);
+    return;
+  }
   const size_t width = size_t{in.x_pad_before} + in.x_size + in.x_pad_after;
   size_t element = in.sram_base;
   PutZeros(in.memory, element, width * in.y_pad_before);
@@ -116,6 +137,7 @@ void CycleData::PutZeros(Memory memory, size_t element, size_t count) {
 }
 
 void CycleData::Store(const Instruction& in, DeviceMemory& memory) const {
+  if (source_ != nullptr) return;
   const int bits = config_.input_bits;
   const int32_t* numbers = &accumulators_[in.sram_base * accumulator_numbers_];
   const size_t count = in.x_size * accumulator_numbers_;
@@ -153,6 +175,7 @@ void CycleData::RunAlu(const Instruction& in) {
 }
 
 void CycleData::Compute(const Instruction& in) {
+  if (source_ != nullptr) return;
   if (in.opcode == Opcode::kGemm) {
     if (in.reset) return Reset(in);
     return RunCycleGemm(in, UopsOf(in),

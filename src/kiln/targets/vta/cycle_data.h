@@ -14,9 +14,19 @@
 
 namespace kiln::vta {
 
+// Micro-ops in outer memory, from byte `address` on.
+struct UopsInMemory {
+  uint64_t address = 0;
+  std::span<const Uop> uops;
+};
+
 class CycleData {
  public:
   explicit CycleData(const Config& config);
+  // Holds micro-ops alone, which are all that decides how long a program takes: loads of micro-ops read `source`
+  // instead of a memory; every other load, store and computation leaves everything as it is. `source` outlives the
+  // object and may change between launches.
+  CycleData(const Config& config, const UopsInMemory& source);
 
   // Whether all that a load or store reaches in memory is there. Load, Store: it is.
   bool Reaches(const Instruction& in, const DeviceMemory& memory) const;
@@ -32,6 +42,7 @@ class CycleData {
   // Elements of the memory from `element` on: from their bytes, and zeros.
   void PutRow(Memory memory, size_t element, size_t count, const uint8_t* bytes);
   void PutZeros(Memory memory, size_t element, size_t count);
+  void LoadUops(const Instruction& in);
   void PutWeights(size_t element, size_t count, const uint8_t* bytes);
   void Reset(const Instruction& in);
   template <AluOp kOp>
@@ -39,6 +50,7 @@ class CycleData {
 
   const Config config_;
   const Encoding encoding_;
+  const UopsInMemory* const source_ = nullptr;                         // null: all numbers are held
   const size_t input_numbers_, weight_numbers_, accumulator_numbers_;  // of an element
   std::vector<Uop> uops_;
   std::vector<int16_t> inputs_;

@@ -1,6 +1,8 @@
 #include "kiln/targets/vta/emitter.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "fmt/format.h"
 #include "kiln/support/check.h"
@@ -104,27 +106,31 @@ StatusOr<Launch> Emitter::Finish(MemoryImage* image) {
   if (std::ssize(uops_) > config_.uops()) {
     return absl::UnimplementedError(fmt::format("{} micro-ops, the buffer holds {}", uops_.size(), config_.uops()));
   }
-  std::vector<uint8_t> words(uops_.size() * Config::kUopBytes);
-  for (size_t i = 0; i < uops_.size(); ++i) {
-    const uint32_t word = encoding_.EncodeUop(uops_[i]);
-    std::memcpy(words.data() + i * Config::kUopBytes, &word, sizeof(word));
-  }
   Launch launch;
-  const uint64_t uops_at = image->Add(words);
+  const uint64_t uops_at = launch.uops_address = image->Reserve(uops_.size() * Config::kUopBytes);
   if (others_.uop > 0) launch.instructions.push_back(LoadOfUops(uops_at, 0, others_.uop));
   const auto others = instructions_.begin() + static_cast<std::ptrdiff_t>(others_.instruction);
   launch.instructions.insert(launch.instructions.end(), instructions_.begin(), others);
   if (others_.uop < uops_.size()) launch.instructions.push_back(LoadOfUops(uops_at, others_.uop, uops_.size()));
   launch.instructions.insert(launch.instructions.end(), others, instructions_.end());
   launch.instructions.emplace_back();  // FINISH
-  std::vector<uint8_t> bytes;
   for (const Instruction& in : launch.instructions) {
     if (const auto misfit = encoding_.FindMisfit(in)) return absl::UnimplementedError(*misfit);
-    const Encoding::Bytes word = encoding_.Encode(in);
-    bytes.insert(bytes.end(), word.begin(), word.end());
   }
-  launch.address = image->Add(bytes);
-  launch.uops = uops_;
+  launch.address = image->Reserve(launch.instructions.size() * kInstructionBytes);
+  launch.uops = std::move(uops_);
+  if (!image->has_bytes()) return launch;
+  auto word_at = image->At(uops_at);
+  for (const Uop& uop : launch.uops) {
+    const uint32_t word = encoding_.EncodeUop(uop);
+    std::memcpy(&*word_at, &word, sizeof(word));
+    word_at += sizeof(word);
+  }
+  auto bytes_at = image->At(launch.address);
+  for (const Instruction& in : launch.instructions) {
+    const Encoding::Bytes word = encoding_.Encode(in);
+    bytes_at = std::copy(word.begin(), word.end(), bytes_at);
+  }
   return launch;
 }
 

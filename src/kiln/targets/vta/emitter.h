@@ -28,7 +28,8 @@ struct MovedRectangle {
 };
 
 struct Launch {
-  uint64_t address = 0;  // of the first instruction
+  uint64_t address = 0;       // of the first instruction
+  uint64_t uops_address = 0;  // of the first micro-op
   std::vector<Instruction> instructions;
   std::vector<Uop> uops;
 };

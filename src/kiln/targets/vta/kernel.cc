@@ -108,6 +108,7 @@ StatusOr<KernelCache::Place> KernelCache::Find(const Kernel* kernel) {
 void KernelCache::EndLaunch() {
   residents_.clear();
   launch_uops_.clear();
+  end_ = 0;
 }
 
 }  // namespace kiln::vta

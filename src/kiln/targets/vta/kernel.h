@@ -67,7 +67,8 @@ class KernelCache {
   // The micro-ops of all loads of this launch, one behind the other: a kernel that was pushed out and is loaded again
   // stands there twice, so that no load that is already in the program changes its meaning.
   const std::vector<Uop>& launch_uops() const { return launch_uops_; }
-  // The launch is over, and another may have the buffer.
+  // Ends the launch: the buffer counts as empty, because another program may use it, and the next kernel is loaded to
+  // place 0.
   void EndLaunch();
 
  private:

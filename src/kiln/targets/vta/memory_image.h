@@ -16,15 +16,27 @@ class MemoryImage {
  public:
   static constexpr uint64_t kBase = DeviceMemory::kPageBytes;  // page 0 is never there
 
+  // An image that hands out addresses and holds nothing, for programs that are only timed.
+  static MemoryImage WithoutBytes() {
+    MemoryImage image;
+    image.has_bytes_ = false;
+    return image;
+  }
+  bool has_bytes() const { return has_bytes_; }
+  // Makes room for so many bytes in all, so that adding them moves nothing.
+  void MakeRoom(uint64_t bytes) { bytes_.reserve(bytes); }
+
   // Addresses are whole pages, so that they are multiples of every element's size.
   uint64_t Add(std::span<const uint8_t> bytes) {
     const uint64_t address = Reserve(bytes.size());
-    std::copy(bytes.begin(), bytes.end(), At(address));
+    if (has_bytes_) std::copy(bytes.begin(), bytes.end(), At(address));
     return address;
   }
+  // Bytes are zero at first.
   uint64_t Reserve(uint64_t bytes) {
-    const uint64_t address = kBase + bytes_.size();
-    bytes_.resize(bytes_.size() + AlignUp(std::max<uint64_t>(bytes, 1), DeviceMemory::kPageBytes));
+    const uint64_t address = kBase + size_;
+    size_ += AlignUp(std::max<uint64_t>(bytes, 1), DeviceMemory::kPageBytes);
+    if (has_bytes_) bytes_.resize(size_);
     return address;
   }
   std::vector<uint8_t>::iterator At(uint64_t address) {
@@ -34,6 +46,8 @@ class MemoryImage {
   const std::vector<uint8_t>& bytes() const { return bytes_; }
 
  private:
+  bool has_bytes_ = true;
+  uint64_t size_ = 0;
   std::vector<uint8_t> bytes_;
 };
 

@@ -241,19 +241,19 @@ std::optional<std::string> FindDifference(const ProgramVector& vector, const Lau
     if (vector.fault.has_value() && NameOf(fault->kind) == *vector.fault) return std::nullopt;
     return fmt::format("launch {}, instruction {}: {}: {}", i, fault->instruction, NameOf(fault->kind), fault->message);
   }
-  if (vector.fault.has_value()) return fmt::format("runs to its end; it should stop with {}", *vector.fault);
+  if (vector.fault.has_value()) return fmt::format("runs to its end; the vector has it stop with {}", *vector.fault);
   const std::span<const uint8_t> bytes = memory.bytes();
   const auto [wrong, right] = std::mismatch(bytes.begin(), bytes.end(), vector.after.begin());
   if (wrong != bytes.end()) {
     const uint64_t address = vector.base + static_cast<uint64_t>(wrong - bytes.begin());
     std::string name = vector.name_of_byte ? vector.name_of_byte(address) : "";
     if (name.empty()) name = fmt::format("byte {:#x} of the memory", address);
-    return fmt::format("{} is {:#04x}; should be {:#04x}", name, *wrong, *right);
+    return fmt::format("{} is {:#04x}; the vector has {:#04x}", name, *wrong, *right);
   }
   for (const ProfileCounter& counter : kProfileCounters) {
     if (!vector.profile.has_value()) break;
     const uint64_t is = profile.*counter.member, should = (*vector.profile).*counter.member;
-    if (is != should) return fmt::format("{} is {}; should be {}", counter.name, is, should);
+    if (is != should) return fmt::format("{} is {}; the vector has {}", counter.name, is, should);
   }
   return std::nullopt;
 }

@@ -28,7 +28,7 @@ class Player {
       if (!status.ok()) difference_ = fmt::format("{}: {}", path_, MessageOf(status));
     }
     if (!difference_.has_value() && launch_ < vector_.launches.size()) {
-      difference_ = fmt::format("{} launches; {}", launch_, vector_.launches.size());
+      difference_ = fmt::format("{} launches; the vector has {}", launch_, vector_.launches.size());
     }
     if (!difference_.has_value()) CompareBuffers();
     return difference_;
@@ -82,8 +82,8 @@ class Player {
     buffers_[name] = buffer;
     const auto expected = vector_.buffers.find(name);
     if (expected != vector_.buffers.end() && expected->second.address != buffer->address()) {
-      difference_ =
-          fmt::format("{}: buffer {} is at {:#x}; {:#x}", path_, name, buffer->address(), expected->second.address);
+      difference_ = fmt::format("{}: buffer {} is at {:#x}; the vector has it at {:#x}", path_, name, buffer->address(),
+                                expected->second.address);
     }
     return OkStatus();
   }
@@ -183,35 +183,43 @@ class Player {
     const auto differ = [&](const std::string& what) {
       if (!difference_.has_value()) difference_ = fmt::format("launch {}: {}", number, what);
     };
-    if (number >= vector_.launches.size()) return differ(fmt::format("one too many; {}", vector_.launches.size()));
+    if (number >= vector_.launches.size())
+      return differ(fmt::format("one too many; the vector has {}", vector_.launches.size()));
     const RuntimeVector::Launch& expected = vector_.launches[number];
     const size_t count = launch.instructions.size() / kInstructionBytes;
     if (launch.instructions_at != expected.address) {
-      differ(fmt::format("the stream is at {:#x}; {:#x}", launch.instructions_at, expected.address));
+      differ(
+          fmt::format("the stream is at {:#x}; the vector has it at {:#x}", launch.instructions_at, expected.address));
     }
     for (size_t i = 0; i < std::min(count, expected.instructions.size()); ++i) {
       const std::string is = HexOf(std::span(launch.instructions).subspan(i * kInstructionBytes, kInstructionBytes));
       if (is != expected.instructions[i])
-        differ(fmt::format("instruction {} is {}; {}", i, is, expected.instructions[i]));
+        differ(fmt::format("instruction {} is {}; the vector has {}", i, is, expected.instructions[i]));
     }
     if (count != expected.instructions.size()) {
-      differ(fmt::format("{} instructions; {}", count, expected.instructions.size()));
+      differ(fmt::format("{} instructions; the vector has {}", count, expected.instructions.size()));
     }
     const std::vector<Instruction> loads = UopLoadsOf(launch);
     if (loads.size() != expected.uop_loads.size()) {
-      differ(fmt::format("{} loads of micro-ops; {}", loads.size(), expected.uop_loads.size()));
+      differ(fmt::format("{} loads of micro-ops; the vector has {}", loads.size(), expected.uop_loads.size()));
     }
     for (size_t i = 0; i < std::min(loads.size(), expected.uop_loads.size()); ++i) {
       const RuntimeVector::UopLoad& load = expected.uop_loads[i];
       if (loads[i].sram_base != load.sram) {
-        differ(fmt::format("micro-ops go to {}; {}", loads[i].sram_base, load.sram));
+        differ(fmt::format("micro-ops go to {} of the buffer; the vector has {}", loads[i].sram_base, load.sram));
       }
       const uint64_t first = (load.address - launch.uops_at) / Config::kUopBytes;
       const bool inside = load.address >= launch.uops_at && first + load.words.size() <= launch.uops.size();
-      if (!inside ||
-          !std::equal(load.words.begin(), load.words.end(), launch.uops.begin() + static_cast<std::ptrdiff_t>(first))) {
-        differ(fmt::format("micro-ops at {:#x} differ", load.address));
+      if (!inside) {
+        differ(fmt::format("there are no {} micro-ops at {:#x}, where the vector has them", load.words.size(),
+                           load.address));
+        continue;
       }
+      const auto [is, should] = std::mismatch(launch.uops.begin() + static_cast<std::ptrdiff_t>(first),
+                                              launch.uops.end(), load.words.begin(), load.words.end());
+      if (should == load.words.end()) continue;
+      differ(fmt::format("micro-op {} at {:#x} is {:#010x}; the vector has {:#010x}", should - load.words.begin(),
+                         load.address, *is, *should));
     }
   }
 
@@ -236,7 +244,8 @@ class Player {
       }
       const auto [is, should] = std::mismatch(bytes.begin(), bytes.end(), expected.begin());
       if (is == bytes.end()) continue;
-      difference_ = fmt::format("byte {} of buffer {} is {:#04x}; {:#04x}", is - bytes.begin(), name, *is, *should);
+      difference_ = fmt::format("byte {} of buffer {} is {:#04x}; the vector has {:#04x}", is - bytes.begin(), name,
+                                *is, *should);
       return;
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -254,8 +255,53 @@ bool IsBetter(const RankedTiling& a, const RankedTiling& b) {
   return std::tuple(a.cycles, a.number) < std::tuple(b.cycles, b.number);
 }
 
+// What the recurrence says at least of a tiling without ramp and drain: the first load, the GEMM's steps, and the last
+// tile's result; or the ALU's work.
+int64_t LeastEstimate(const MatrixShape& shape, const MatrixTiling& t, const Config& c) {
+  const auto rest = [](int64_t count, int64_t piece) { return count % piece == 0 ? piece : count % piece; };
+  const int64_t pixels = shape.height * shape.width, elements = pixels * std::ssize(shape.reads);
+  int64_t pairs = 0;
+  for (const BlockRange& range : shape.reads) pairs += range.count();
+  const int64_t steps = pairs * shape.kernel.taps() * pixels;
+  const int64_t last =
+      rest(std::ssize(shape.reads), t.blocks) * rest(shape.height, t.rows) * rest(shape.width, t.columns);
+  const int64_t output_beats = BeatsOf(c.output_element_bytes(), c) * shape.planes;
+  const int64_t first = shape.InputRows(std::min(t.rows, shape.height)) *
+                            shape.InputColumns(std::min(t.columns, shape.width), t.packed) *
+                            BeatsOf(c.input_element_bytes(), c) +
+                        (shape.one_weight ? 1 : shape.kernel.taps()) * BeatsOf(c.weight_element_bytes(), c);
+  const int64_t result = last * (shape.alu_steps + output_beats) + kPipeline + kDispatch + c.memory_latency;
+  const int64_t alu = elements * (shape.alu_steps + 1) + TileCount(shape, t) * kDispatch + last * output_beats;
+  return 2 * c.memory_latency + std::max(first + steps + result, alu);
+}
+
+// The best estimates so far, of all tilings and of each size of tiles: as many as anything is done with.
+class BestEstimates {
+ public:
+  void Add(int64_t cycles, int size) {
+    Keep(cycles, kKept, &all_);
+    Keep(cycles, kKeptOfSize, &of_size_[size]);
+  }
+  // Whether a tiling of that size with at least these cycles is among none of them.
+  bool AreBetterThan(int64_t cycles, int size) const {
+    const auto at = of_size_.find(size);
+    return all_.size() == kKept && *all_.rbegin() < cycles && at != of_size_.end() &&
+           at->second.size() == kKeptOfSize && *at->second.rbegin() < cycles;
+  }
+
+ private:
+  // Tilings whose micro-ops turn out not to fit are passed over, so more are kept than are timed.
+  static constexpr size_t kKept = 24, kKeptOfSize = 4;
+  static void Keep(int64_t cycles, size_t most, std::multiset<int64_t>* kept) {
+    kept->insert(cycles);
+    if (kept->size() > most) kept->erase(std::prev(kept->end()));
+  }
+  std::multiset<int64_t> all_;
+  std::map<int, std::multiset<int64_t>> of_size_;
+};
+
 // The same tiling with other begins and ends.
-void AddVariants(const MatrixShape& shape, const MatrixTiling tiling, const Config& c,
+void AddVariants(const MatrixShape& shape, const MatrixTiling tiling, const Config& c, size_t first_number,
                  std::vector<RankedTiling>* ranked) {
   if (tiling.threads == 1) return;
   for (const int ramp : {0, 1}) {
@@ -265,7 +311,7 @@ void AddVariants(const MatrixShape& shape, const MatrixTiling tiling, const Conf
       t.drain = tiling.blocks * tiling.rows * tiling.columns * eighths / 8;
       if (t.ramp == 0 && t.drain == 0) continue;
       const auto cycles = EstimateCycles(shape, t, c);
-      if (cycles.has_value()) ranked->push_back({t, *cycles, ranked->size()});
+      if (cycles.has_value()) ranked->push_back({t, *cycles, first_number + ranked->size()});
     }
   }
 }
@@ -348,18 +394,33 @@ std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c,
            std::tuple(b.bound, -b.tiling.threads, -b.tiling.blocks * b.tiling.rows * b.tiling.columns, b.number);
   };
   std::sort(candidates.begin(), candidates.end(), by_bound);
-  std::vector<RankedTiling> ranked;
+  // Candidates for the recurrence. Their order is what tells estimates that are alike apart.
+  std::vector<Candidate> chosen;
   std::map<int, size_t> of_size;
   for (size_t i = 0; i < candidates.size(); ++i) {
-    const Candidate& candidate = candidates[i];
+    Candidate candidate = candidates[i];
     const bool more = TileCount(shape, candidate.tiling) <= kMostTiles;
     if (i >= kSimulated && (!more || ++of_size[SizeClassOf(candidate.tiling)] > kSimulatedOfSize)) continue;
+    candidate.bound = LeastEstimate(shape, candidate.tiling, c);
+    candidate.number = chosen.size();
+    chosen.push_back(candidate);
+  }
+  std::sort(chosen.begin(), chosen.end(), [](const Candidate& a, const Candidate& b) {
+    return std::tuple(a.bound, a.number) < std::tuple(b.bound, b.number);
+  });
+  std::vector<RankedTiling> ranked;
+  BestEstimates best;
+  for (const Candidate& candidate : chosen) {
+    const int size = SizeClassOf(candidate.tiling);
+    if (best.AreBetterThan(candidate.bound, size)) continue;
     const auto cycles = EstimateCycles(shape, candidate.tiling, c);
-    if (cycles.has_value()) ranked.push_back({candidate.tiling, *cycles, ranked.size()});
+    if (!cycles.has_value()) continue;
+    best.Add(*cycles, size);
+    ranked.push_back({candidate.tiling, *cycles, candidate.number});
   }
   std::sort(ranked.begin(), ranked.end(), IsBetter);
   const size_t varied = std::min(ranked.size(), kVaried);
-  for (size_t i = 0; i < varied; ++i) AddVariants(shape, ranked[i].tiling, c, &ranked);
+  for (size_t i = 0; i < varied; ++i) AddVariants(shape, ranked[i].tiling, c, chosen.size(), &ranked);
   std::sort(ranked.begin(), ranked.end(), IsBetter);
   return ranked;
 }

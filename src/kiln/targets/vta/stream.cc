@@ -8,19 +8,14 @@ namespace {
 
 bool AreNeighbours(Stage a, Stage b) { return std::abs(static_cast<int>(a) - static_cast<int>(b)) == 1; }
 
-// Lets the last instruction of `program` give, and `next` take, a token; a chain of them through compute between load
-// and store.
-void Chain(std::vector<Instruction>& program, Instruction next) {
-  const Stage from = StageOf(program.back()), to = StageOf(next);
-  if (from == to) {
-    program.push_back(next);
-    return;
-  }
-  if (!AreNeighbours(from, to)) Chain(program, NopOf(Stage::kCompute));
-  const bool forward = StageOf(program.back()) < to;
-  (forward ? program.back().push_next : program.back().push_previous) = true;
-  (forward ? next.pop_previous : next.pop_next) = true;
-  program.push_back(next);
+// Makes `next` wait for `last`, its neighbour in the stream, if their stages are neighbours; clears the other bits
+// between them.
+void Chain(Instruction& last, Instruction& next) {
+  last.push_previous = last.push_next = next.pop_previous = next.pop_next = false;
+  const Stage from = StageOf(last), to = StageOf(next);
+  if (!AreNeighbours(from, to)) return;
+  (from < to ? last.push_next : last.push_previous) = true;
+  (from < to ? next.pop_previous : next.pop_next) = true;
 }
 
 }  // namespace
@@ -72,22 +67,21 @@ void InstructionStream::Finish() {
 }
 
 void InstructionStream::FinishSerial() {
-  std::vector<Instruction> program;
-  for (Instruction in : instructions_) {
-    if (IsNop(in)) continue;
-    in.pop_previous = in.pop_next = in.push_previous = in.push_next = false;
-    if (program.empty()) {
-      program.push_back(in);
-    } else {
-      Chain(program, in);
-    }
+  for (size_t i = 1; i < instructions_.size(); ++i) Chain(instructions_[i - 1], instructions_[i]);
+  const bool ends_with_store = !instructions_.empty() && StageOf(instructions_.back()) == Stage::kStore;
+  PendingOf(Stage::kCompute).next = ends_with_store;
+  if (ends_with_store) {
+    instructions_.back().push_previous = true;
+    Commit(Stage::kCompute);
   }
-  // A handshake of load and compute at the end, so that FINISH itself takes no token.
-  program.empty() ? program.push_back(NopOf(Stage::kLoad)) : Chain(program, NopOf(Stage::kLoad));
-  Chain(program, NopOf(Stage::kCompute));
-  program.emplace_back();
-  instructions_ = std::move(program);
-  pending_ = {};
+  // A handshake of compute and load at the end, so that FINISH itself takes no token.
+  Push(Stage::kCompute, Stage::kLoad);
+  Pop(Stage::kLoad, Stage::kCompute);
+  PendingOf(Stage::kLoad).next = true;
+  Commit(Stage::kLoad);
+  Push(Stage::kLoad, Stage::kCompute);
+  Commit(Stage::kCompute);
+  instructions_.emplace_back();
 }
 
 void InstructionStream::Clear() {

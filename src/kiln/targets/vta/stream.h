@@ -24,7 +24,9 @@ class InstructionStream {
   bool Pop(Stage from, Stage to);
   // Ends the program: FINISH behind everything; pops that wait for an instruction get a no-op.
   void Finish();
-  // Ends it with every instruction behind the one before; dependencies so far are dropped.
+  // Ends the program with the dependencies of the original's serial mode: between neighbours in the stream, a token
+  // where their stages are neighbours, and none otherwise (a load and a store beside each other are not ordered).
+  // Dependencies set so far between neighbours are dropped; pops of the first instruction remain.
   void FinishSerial();
 
   const std::vector<Instruction>& instructions() const { return instructions_; }

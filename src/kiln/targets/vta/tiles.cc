@@ -135,10 +135,13 @@ class Planner {
     for (int64_t at = range.first, cut = 0; at < range.last; at += piece, ++cut) {
       if (cut > 1) piece = std::min(2 * piece, most);
       const Stretch inputs{at, std::min(piece, range.last - at)};
+      if (!grow || cut >= 2) {
+        AddChunk(tile->blocks, inputs, tile);
+        continue;
+      }
       // Parts of the output blocks: one and two halves of the others, then two halves.
-      std::vector<Stretch> parts = {tile->blocks};
-      if (grow && cut < 2) parts = CutInto(tile->blocks.first, tile->blocks.count, CeilDivide(tile->blocks.count, 2));
-      if (grow && cut == 0) {
+      std::vector<Stretch> parts = CutInto(tile->blocks.first, tile->blocks.count, CeilDivide(tile->blocks.count, 2));
+      if (cut == 0) {
         const int64_t others = tile->blocks.count - 1;
         parts = CutInto(tile->blocks.first + 1, others, std::max<int64_t>(1, CeilDivide(others, 2)));
         parts.insert(parts.begin(), {tile->blocks.first, 1});
@@ -184,6 +187,9 @@ class Planner {
       slots = std::max(slots, few ? room : std::min<int64_t>(t_.turns(), rows_of_all) * most_inputs);
     }
     input_slots_.resize(static_cast<size_t>(std::min(slots, room)));
+    int64_t blocks = 0;
+    for (const BlockRange& range : shape_.reads) blocks = std::max(blocks, range.last);
+    slots_of_.resize(static_cast<size_t>(blocks));
   }
 
   void MakeWeightSlots(const std::vector<Tile>& tiles) {
@@ -216,7 +222,7 @@ class Planner {
       if (chunk->inputs_at[n] >= 0) continue;
       if (!TakeInputSlot(last_user)) return false;
       const int64_t block = chunk->inputs.first + static_cast<int64_t>(n);
-      input_slots_[input_cursor_] = {block, tile.rows, tile.columns, number_};
+      HoldInput(block, tile);
       chunk->inputs_at[n] = static_cast<int64_t>(input_cursor_) * slot_elements_;
       AddToRuns(tile, block, chunk->inputs_at[n], chunk);
     }
@@ -226,16 +232,29 @@ class Planner {
   // Where an input block of a tile stands, if it does. Where kernels have one tap, rows of a larger tile will do.
   std::optional<int64_t> FindInput(const Tile& tile, int64_t block) {
     const bool parts = shape_.kernel.taps() == 1;
-    for (size_t s = 0; s < input_slots_.size(); ++s) {
-      InputSlot& slot = input_slots_[s];
-      if (slot.block != block || slot.columns != tile.columns) continue;
+    std::optional<size_t> first;
+    for (const size_t s : slots_of_[static_cast<size_t>(block)]) {
+      const InputSlot& slot = input_slots_[s];
+      if (slot.columns != tile.columns || (first.has_value() && *first < s)) continue;
       const bool within = slot.rows.first <= tile.rows.first && tile.rows.end() <= slot.rows.end();
-      if (slot.rows != tile.rows && !(parts && within)) continue;
-      slot.last_user = number_;
-      const int64_t row = (tile.rows.first - slot.rows.first) * shape_.row_step();
-      return static_cast<int64_t>(s) * slot_elements_ + row * shape_.InputColumns(tile.columns.count, t_.packed);
+      if (slot.rows == tile.rows || (parts && within)) first = s;
     }
-    return std::nullopt;
+    if (!first.has_value()) return std::nullopt;
+    InputSlot& slot = input_slots_[*first];
+    slot.last_user = number_;
+    const int64_t row = (tile.rows.first - slot.rows.first) * shape_.row_step();
+    return static_cast<int64_t>(*first) * slot_elements_ + row * shape_.InputColumns(tile.columns.count, t_.packed);
+  }
+
+  // Puts a tile's input block into the slot at the cursor.
+  void HoldInput(int64_t block, const Tile& tile) {
+    InputSlot& slot = input_slots_[input_cursor_];
+    if (slot.block >= 0) {
+      auto& others = slots_of_[static_cast<size_t>(slot.block)];
+      others.erase(std::find(others.begin(), others.end(), input_cursor_));
+    }
+    slot = {block, tile.rows, tile.columns, number_};
+    slots_of_[static_cast<size_t>(block)].push_back(input_cursor_);
   }
 
   // The next slot that this chunk does not use itself.
@@ -387,6 +406,7 @@ class Planner {
   bool all_fit_ = false;         // inputs of all tiles stay
   size_t number_ = 0;            // of the chunk
   std::vector<InputSlot> input_slots_;
+  std::vector<absl::InlinedVector<size_t, 4>> slots_of_;  // an input block each: the slots that hold it
   size_t input_cursor_ = SIZE_MAX;
   int64_t weight_slot_ = 1, resident_ = 0;
   std::vector<WeightSlot> weight_slots_;

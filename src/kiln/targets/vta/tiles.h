@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "kiln/targets/vta/layers.h"
 #include "kiln/targets/vta/volume.h"
 
@@ -92,14 +93,14 @@ struct Chunk {
     int64_t output = 0, input = 0;
     int64_t weights_at = 0;  // on chip, an element a tap
   };
-  std::vector<Pair> pairs;         // of blocks: [input][output]
-  std::vector<int64_t> inputs_at;  // on chip, an input block each
+  absl::InlinedVector<Pair, 4> pairs;         // of blocks: [input][output]
+  absl::InlinedVector<int64_t, 4> inputs_at;  // on chip, an input block each
   struct Run {
     int64_t block = 0, count = 0, at = 0;
   };
-  std::vector<Run> input_loads;  // blocks that follow each other in memory and on chip
-  bool load_weights = false;     // of all pairs, one behind the other from the first one's place
-  int64_t weights = 0;           // elements
+  absl::InlinedVector<Run, 2> input_loads;  // blocks that follow each other in memory and on chip
+  bool load_weights = false;                // of all pairs, one behind the other from the first one's place
+  int64_t weights = 0;                      // elements
   // The number (over all tiles) of the chunk whose GEMM must be done before anything is loaded; and whether any chunk
   // waits so for this one.
   std::optional<size_t> waits_for;
