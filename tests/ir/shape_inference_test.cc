@@ -462,11 +462,77 @@ TEST(ShapeInference, QuantisedOperators) {
   });
 }
 
+std::vector<Case> IndexCases() {
+  return {
+      {"input %x : f32[3x4] input %i : i64[2x4] %y = gather_elements %x, %i {axis=0}", "f32[2x4]"},
+      {"input %x : f32[3x4] input %i : i32[3x1] input %u : f32[3x1] %y = scatter_elements %x, %i, %u {axis=1}",
+       "f32[3x4]"},
+      {"input %x : f32[2x3x4] input %i : i64[5x2] %y = gather_nd %x, %i", "f32[5x4]"},
+      {"input %x : f32[2x3x4] input %i : i64[2x7x1] %y = gather_nd %x, %i {batch_dims=1}", "f32[2x7x4]"},
+      {"input %x : f32[2x3x4] input %i : i64[?x2] %y = gather_nd %x, %i", "f32[?x4]"},
+      {"input %x : f32[2x3x4] input %i : i64[5x1] input %u : f32[5x3x4] %y = scatter_nd %x, %i, %u", "f32[2x3x4]"},
+      {"input %x : f32[2x7] const %k : i64[1] = [3] %y, %i = top_k %x, %k", "f32[2x3], i64[2x3]"},
+      {"input %x : f32[2x7] input %k : i64[1] %y, %i = top_k %x, %k {axis=0}", "f32[?x7], i64[?x7]"},
+      {"input %x : i32[2x7] const %a : i64[] = [-1] %y = cum_sum %x, %a", "i32[2x7]"},
+      {"input %b : f32[1x6x4] input %s : f32[1x2x6] %y = non_max_suppression %b, %s", "i64[?x3]"},
+      {"input %x : bool[4x5x6] %y = non_zero %x", "i64[3x?]"},
+  };
+}
+
+TEST(ShapeInference, Indexing) {
+  ExpectTypes(IndexCases());
+  ExpectErrors({
+      {"input %x : f32[3x4] input %i : i64[2] %y = gather_elements %x, %i", "as many axes in both"},
+      {"input %x : f32[3x4] input %i : i64[2x5] %y = gather_elements %x, %i", "at most 4 along axis 1"},
+      {"input %x : f32[3x4] input %i : i64[1x4] input %u : f32[2x4] %y = scatter_elements %x, %i, %u", "the same shape"},
+      {"input %x : f32[2x3] input %i : i64[5x3] %y = gather_nd %x, %i", "indices of 3 numbers"},
+      {"input %x : f32[2x3] input %i : i64[5x2] %y = gather_nd %x, %i {batch_dims=2}", "batch_dims is 2"},
+      {"input %x : f32[2x3] input %i : i64[5x1] input %u : f32[5x4] %y = scatter_nd %x, %i, %u", "updates are 5x4; 5x3"},
+      {"input %x : f32[2x3] const %k : i64[1] = [4] %y, %i = top_k %x, %k", "k is [4] along axis 1"},
+      {"input %b : f32[1x6x4] input %s : f32[1x2x5] %y = non_max_suppression %b, %s", "as many batches and boxes"},
+  });
+}
+
+std::vector<Case> RecurrentCases() {
+  return {
+      {"input %a : f32[2x3x4] input %b : f32[2x4x5] %y = einsum %a, %b {equation=\"bij,bjk->bik\"}", "f32[2x3x5]"},
+      {"input %a : f32[2x3] %y = einsum %a {equation=\"ji\"}", "f32[3x2]"},
+      {"input %a : f32[3x3] %y = einsum %a {equation=\"ii->\"}", "f32[]"},
+      {"input %a : f32[7x1x3] input %b : f32[6x3] %y = einsum %a, %b {equation=\"...i,...i\"}", "f32[7x6]"},
+      {"input %x : f32[5x2x3] input %w : f32[1x4x3] input %r : f32[1x4x4] %y, %h = rnn %x, %w, %r",
+       "f32[5x1x2x4], f32[1x2x4]"},
+      {"input %x : f32[2x5x3] input %w : f32[2x12x3] input %r : f32[2x12x4] %y, %h = gru %x, %w, %r "
+       "{direction=\"bidirectional\", layout=1}",
+       "f32[2x5x2x4], f32[2x2x4]"},
+      {"input %x : f32[?x2x3] input %w : f32[1x16x3] input %r : f32[1x16x4] %y, %h, %c = lstm %x, %w, %r",
+       "f32[?x1x2x4], f32[1x2x4], f32[1x2x4]"},
+      {"input %x : f32[2x5x3] const %s : f32[3] = [1, 1, 1] %y = rms_norm %x, %s", "f32[2x5x3]"},
+  };
+}
+
+TEST(ShapeInference, RecurrencesAndSumsOverLabels) {
+  ExpectTypes(RecurrentCases());
+  ExpectErrors({
+      {"input %a : f32[2x3] %y = einsum %a {equation=\"ijk->i\"}", "names 3 axes of operand 0"},
+      {"input %a : f32[2x3] input %b : f32[4x3] %y = einsum %a, %b {equation=\"ij,ik->jk\"}", "axes of 2 and 4"},
+      {"input %a : f32[2x3] %y = einsum %a {equation=\"ij->k\"}", "'k', which no operand has"},
+      {"input %a : f32[2x3] %y = einsum %a {equation=\"ij->ii\"}", "'i' twice"},
+      {"input %a : f32[2x3] %y = einsum %a {equation=\"i1->i\"}", "other than letters"},
+      {"input %a : f32[2x3] %y = einsum %a {equation=\"ij,ij->ij\"}", "2 terms for 1 operands"},
+      {"input %x : f32[5x2x3] input %w : f32[1x4x3] input %r : f32[1x4x5] %y, %h = rnn %x, %w, %r", "a hidden size"},
+      {"input %x : f32[5x2x3] input %w : f32[2x4x3] input %r : f32[1x4x4] %y, %h = rnn %x, %w, %r",
+       "1 along axis 0, for the direction is forward"},
+      {"input %x : f32[5x2x3] input %w : f32[1x8x3] input %r : f32[1x8x4] %y, %h = gru %x, %w, %r", "a multiple of 3"},
+      {"input %x : f32[2x5x3] const %s : f32[4] = [1, 1, 1, 1] %y = rms_norm %x, %s", "scale 4 does not fit"},
+  });
+}
+
 TEST(ShapeInference, EveryOperatorHasACase) {
   std::set<Op> seen;
   for (const std::vector<Case>& cases :
        {ConvolutionsAndPoolsCases(), MatrixProductsCases(), NormalisationsCases(), CuttingAndJoiningCases(),
-        NewAxesCases(), MadeFromNumbersCases(), QuantisedOperatorsCases(), ElementWiseCases(), ReductionsCases()}) {
+        NewAxesCases(), MadeFromNumbersCases(), QuantisedOperatorsCases(), ElementWiseCases(), ReductionsCases(), IndexCases(),
+        RecurrentCases()}) {
     for (const Case& c : cases) {
       const auto graph = ParseGraph(InGraph(c.body), "", {.elided_as_inputs = true});
       ASSERT_TRUE(graph.ok());

@@ -60,7 +60,9 @@ class StringTable {
   std::vector<std::string> texts_;
 };
 
-bool MovesStrings(Op op) { return InfoOf(op).Has(kMovesData) || op == Op::kWhere; }
+bool MovesStrings(Op op) {
+  return InfoOf(op).Has(kMovesData) || op == Op::kWhere || op == Op::kScatterElements || op == Op::kScatterND;
+}
 
 // Whether operand i is of the type the operator works on, rather than a shape, an axis or a condition.
 bool HoldsData(Op op, int i) {
@@ -71,6 +73,8 @@ bool HoldsData(Op op, int i) {
     case Op::kWhere:
       return i >= 1;
     case Op::kPad:
+    case Op::kScatterElements:
+    case Op::kScatterND:
       return i == 0 || i == 2;
     default:
       return i == 0;
@@ -108,8 +112,12 @@ KernelResult EvaluateOnHalves(const KernelCall& call, Kernel kernel) {
   }
   KILN_ASSIGN_OR_RETURN(std::vector<Tensor> results, kernel(KernelCall{call.node, operands}));
   if (!call.Has(giving) || !IsHalf(call.operand(giving).type())) return results;
-  // Further results have types of their own (mask, indices, mean).
-  if (results[0].type() == ElementType::kFloat32) results[0] = CastTensor(results[0], call.operand(giving).type());
+  // Further results have types of their own (mask, indices, mean), except the states of recurrent operators.
+  const Op op = call.node.op();
+  const bool all = op == Op::kRNN || op == Op::kGRU || op == Op::kLSTM;
+  for (size_t i = 0; i < (all ? results.size() : 1); ++i) {
+    if (results[i].type() == ElementType::kFloat32) results[i] = CastTensor(results[i], call.operand(giving).type());
+  }
   return results;
 }
 

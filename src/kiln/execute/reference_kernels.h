@@ -212,6 +212,7 @@ KILN_KERNEL(ArgMax)
 // reference_normalise.cc
 KILN_KERNEL(BatchNormalization)
 KILN_KERNEL(LayerNormalization)
+KILN_KERNEL(RmsNormalization)
 KILN_KERNEL(InstanceNormalization)
 KILN_KERNEL(GroupNormalization)
 KILN_KERNEL(Softmax)
@@ -258,6 +259,22 @@ KILN_KERNEL(Gemm)
 KILN_KERNEL(MatMul)
 KILN_KERNEL(MatMulInteger)
 KILN_KERNEL(QLinearMatMul)
+// reference_einsum.cc
+KILN_KERNEL(Einsum)
+// reference_recurrent.cc
+KILN_KERNEL(RNN)
+KILN_KERNEL(GRU)
+KILN_KERNEL(LSTM)
+// reference_index.cc
+KILN_KERNEL(GatherElements)
+KILN_KERNEL(GatherND)
+KILN_KERNEL(ScatterElements)
+KILN_KERNEL(ScatterND)
+// reference_select.cc
+KILN_KERNEL(TopK)
+KILN_KERNEL(CumSum)
+KILN_KERNEL(NonMaxSuppression)
+KILN_KERNEL(NonZero)
 // reference_quantise.cc
 KILN_KERNEL(QuantizeLinear)
 KILN_KERNEL(DequantizeLinear)

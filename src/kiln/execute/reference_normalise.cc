@@ -69,6 +69,42 @@ KernelResult BatchNormalizationKernel(const KernelCall& call) {
   });
 }
 
+// x / sqrt(mean(x^2) + epsilon) * scale, the mean over the axes from `axis` on.
+KernelResult RmsNormalizationKernel(const KernelCall& call) {
+  const Tensor& x = call.operand(0);
+  const Tensor& scale = call.operand(1);
+  const int rank = x.shape().rank();
+  KILN_ASSIGN_OR_RETURN(const int axis, call.Axis(call.attributes().Int("axis", -1), rank));
+  KILN_RETURN_IF_ERROR(call.RequireSameType(0, 1));
+  if (BroadcastShapes(x.shape(), scale.shape()) != x.shape()) {
+    return call.Error("the scale is " + scale.shape().ToString(),
+                      "it broadcasts to the input, " + x.shape().ToString());
+  }
+  const double epsilon = call.attributes().Float("epsilon", 1e-5f);
+  int64_t length = 1;
+  for (int d = axis; d < rank; ++d) length *= x.shape()[d];
+  return VisitFloat(call, 0, [&](auto zero) -> KernelResult {
+    using T = decltype(zero);
+    Tensor y(x.type(), x.shape());
+    for (int64_t first = 0; length > 0 && first < x.size(); first += length) {
+      const T* from = Elements<T>(x) + first;
+      double squares = 0;
+      for (int64_t i = 0; i < length; ++i) squares += static_cast<double>(from[i]) * static_cast<double>(from[i]);
+      const double inverse = 1 / std::sqrt(squares / static_cast<double>(length) + epsilon);
+      for (int64_t i = 0; i < length; ++i) {
+        Elements<T>(y)[first + i] = static_cast<T>(static_cast<double>(from[i]) * inverse);
+      }
+    }
+    const Shape shapes[] = {scale.shape()};
+    const RowWalk walk(x.shape(), shapes);
+    walk.ForEachRow([&](int64_t first, const int64_t* offsets) {
+      const T* s = Elements<T>(scale) + offsets[0];
+      for (int64_t i = 0; i < walk.row_length(); ++i) Elements<T>(y)[first + i] *= s[i * walk.row_stride(0)];
+    });
+    return One(std::move(y));
+  });
+}
+
 KernelResult LayerNormalizationKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   const int rank = x.shape().rank();

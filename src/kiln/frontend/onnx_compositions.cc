@@ -284,6 +284,11 @@ Status ComposeReduceSumSquare(NodeImport& node) {
   return node.EmitResult(Op::kReduceSum, {square, node.operand(1)}, reduction);
 }
 
+// The name of ScatterElements before opset 11.
+Status ComposeScatter(NodeImport& node) {
+  return node.EmitResult(Op::kScatterElements, {node.operand(0), node.operand(1), node.operand(2)}, node.attributes);
+}
+
 // gamma * elu(x, alpha)
 Status ComposeSelu(NodeImport& node) {
   KILN_RETURN_IF_ERROR(RequireFloat(node));

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "kiln/frontend/onnx.h"
+#include "kiln/frontend/onnx_expand.h"
 #include "kiln/frontend/onnx_tensor.h"
 #include "kiln/numerics/quantise.h"
 #include "kiln/support/file.h"
@@ -507,7 +508,10 @@ Status Exporter::QuantiseActivation(const Value& value, const Quantisation& q, E
 }  // namespace
 
 StatusOr<std::string> ExportOnnxBytes(const Graph& graph, const ExportOptions& options) {
-  return Exporter(graph, options).Run();
+  if (!NeedsExpansion(graph)) return Exporter(graph, options).Run();
+  Graph expanded = graph.Clone();
+  KILN_RETURN_IF_ERROR(ExpandForOnnx(expanded));
+  return Exporter(expanded, options).Run();
 }
 
 Status ExportOnnx(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options) {

@@ -138,6 +138,22 @@ Status AxesToOperand(NodeImport& node) {
   return OkStatus();
 }
 
+Status TopKCountToOperand(NodeImport& node) {
+  if (!node.attributes.Has("k")) return node.Invalid("lacks the attribute k");
+  node.SetOperand(1, node.Ints("k", {node.attributes.Int("k", 0)}));
+  node.attributes.Remove("k");
+  return OkStatus();
+}
+
+// Opset 1 said by output_sequence whether Y is a result; who reads Y says that, too. A list of sequence lengths that is
+// empty stands for none in some exporters.
+Status CheckRecurrent(NodeImport& node) {
+  node.attributes.Remove("output_sequence");
+  const Shape* lengths = node.ShapeOf(4);
+  if (lengths != nullptr && *lengths == Shape{0}) node.SetOperand(4, nullptr);
+  return OkStatus();
+}
+
 Status ClipBoundsToOperands(NodeImport& node) {
   int operand = 1;
   for (const std::string_view bound : {"min", "max"}) {

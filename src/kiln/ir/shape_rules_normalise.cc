@@ -84,6 +84,18 @@ Status InferLayerNormalization(Context& c) {
   return SameShape(c);
 }
 
+Status InferRmsNormalization(Context& c) {
+  const Shape* x = c.ShapeOf(0);
+  if (x == nullptr) return OkStatus();
+  KILN_RETURN_IF_ERROR(c.Axis(c.Int("axis", -1), x->rank()).status());
+  const Shape* scale = c.ShapeOf(1);
+  if (scale != nullptr && !BroadcastsTo(*scale, *x)) {
+    return c.Error(fmt::format("scale {} does not fit the input {}", scale->ToString(), x->ToString()),
+                   "a shape that broadcasts to the input's");
+  }
+  return SameShape(c);
+}
+
 Status InferSoftmax(Context& c) { return CheckAxisOfInput(c, -1); }
 Status InferLogSoftmax(Context& c) { return CheckAxisOfInput(c, -1); }
 

@@ -1,8 +1,11 @@
 #include "kiln/ir/work.h"
 
 #include <algorithm>
+#include <set>
+#include <vector>
 
 #include "kiln/ir/checked_math.h"
+#include "kiln/ir/einsum.h"
 #include "kiln/ir/signature.h"
 #include "kiln/ir/window.h"
 
@@ -59,6 +62,30 @@ int64_t PoolOperations(const Node& node) {
   return count;
 }
 
+// Products of gates with inputs and states, for every step, batch and direction.
+int64_t RecurrentMacs(const Node& node) {
+  const Value *x = node.operand(0), *w = node.operand(1), *r = node.operand(2);
+  if (x == nullptr || w == nullptr || r == nullptr) return 0;
+  if (!x->has_shape() || x->shape().rank() != 3 || !x->shape().IsKnown()) return 0;
+  return SaturatingMul(SaturatingMul(x->shape()[0], x->shape()[1]), SaturatingAdd(ElementsOf(w), ElementsOf(r)));
+}
+
+// One for each combination of labels and each operand after the first.
+int64_t EinsumMacs(const Node& node) {
+  std::vector<Shape> shapes;
+  for (const Value* operand : node.operands()) {
+    if (operand == nullptr || !operand->has_shape() || !operand->shape().IsKnown()) return 0;
+    shapes.push_back(operand->shape());
+  }
+  const auto equation = ParseEinsum(node.attributes().String("equation", ""), shapes);
+  if (!equation.ok()) return 0;
+  std::set<int> labels;
+  for (const auto& operand : equation->operands) labels.insert(operand.begin(), operand.end());
+  int64_t count = static_cast<int64_t>(shapes.size()) - 1;
+  for (int label : labels) count = SaturatingMul(count, equation->sizes[static_cast<size_t>(label)]);
+  return count;
+}
+
 template <typename Count>
 int64_t OverParameters(const Graph& graph, Count count) {
   int64_t sum = 0;
@@ -90,6 +117,12 @@ int64_t MacsOf(const Node& node) {
     case Op::kMatMulInteger:
     case Op::kQLinearMatMul:
       return ProductMacs(node, 0);
+    case Op::kRNN:
+    case Op::kGRU:
+    case Op::kLSTM:
+      return RecurrentMacs(node);
+    case Op::kEinsum:
+      return EinsumMacs(node);
     default:
       return 0;
   }
@@ -110,6 +143,19 @@ int64_t OperationsOf(const Node& node) {
     case Op::kConstantOfShape:
     case Op::kDropout:  // the identity at inference
       return 0;
+    case Op::kRNN:
+    case Op::kGRU:
+    case Op::kLSTM:
+      return RecurrentMacs(node);
+    case Op::kEinsum:
+      return std::max(EinsumMacs(node), ElementsOf(node.operand(0)));
+    case Op::kScatterElements:
+    case Op::kScatterND:
+      return ElementsOf(node.operand(2));
+    case Op::kNonMaxSuppression:
+      return ElementsOf(node.operand(1));
+    case Op::kTopK:
+    case Op::kNonZero:
     case Op::kArgMax:
     case Op::kDynamicQuantizeLinear:
       return ElementsOf(node.operand(0));

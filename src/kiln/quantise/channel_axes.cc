@@ -87,6 +87,7 @@ bool KeepsLines(const Node& node, int axis) {
     case Op::kDropout:
     case Op::kBatchNormalization:
     case Op::kLayerNormalization:
+    case Op::kRmsNormalization:
     case Op::kInstanceNormalization:
     case Op::kGroupNormalization:
     case Op::kSoftmax:
