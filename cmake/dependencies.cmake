@@ -14,14 +14,6 @@ find_package(OpenSSL REQUIRED COMPONENTS Crypto)  # digests
 pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
 add_library(kiln::zip ALIAS PkgConfig::LIBZIP)
 
-# Debian's dnnl package file insists on OpenCL, which the CPU library does not need.
-find_library(DNNL_LIBRARY dnnl REQUIRED)
-add_library(kiln_dnnl INTERFACE)
-# The OpenMP runtime that this oneDNN runs on, to set its threads; the compiler's own -fopenmp may mean another one.
-find_library(DNNL_OPENMP_LIBRARY NAMES libgomp.so.1 REQUIRED)
-target_link_libraries(kiln_dnnl INTERFACE ${DNNL_LIBRARY} ${DNNL_OPENMP_LIBRARY})
-add_library(kiln::dnnl ALIAS kiln_dnnl)
-
 # Asio without Boost: headers alone, and threads.
 find_package(Threads REQUIRED)
 find_path(ASIO_FOLDER asio.hpp REQUIRED)
@@ -40,4 +32,6 @@ if(KILN_BUILD_TESTS)
 endif()
 if(KILN_BUILD_BENCH)
   find_package(benchmark REQUIRED)
+  # To measure against. Debian's dnnl package file insists on OpenCL, which the CPU library does not need.
+  find_library(DNNL_LIBRARY dnnl REQUIRED)
 endif()

@@ -10,6 +10,7 @@
 #include "kiln/cli/command.h"
 #include "kiln/cli/nearest_name.h"
 #include "kiln/report/text.h"
+#include "kiln/support/cpu.h"
 #include "kiln/support/parallel.h"
 
 namespace kiln::cli {
@@ -147,6 +148,10 @@ int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostr
     if (!arguments.empty()) return UsageError("", "no command given", err);
     out << app.help();
     return kExitOk;
+  }
+  if (const Status processor = CheckCpuEnvironment(); !processor.ok()) {
+    err << "kiln: " << OneLine(MessageOf(processor)) << '\n';
+    return kExitError;
   }
   SetThreadCount(threads);
   Context context{out, err, err_is_terminal && !quiet, !err_is_terminal && !quiet};

@@ -1,9 +1,9 @@
 #include "kiln/cli/fidelity.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
+#include "kiln/numerics/elementary.h"
 #include "kiln/support/check.h"
 
 namespace kiln::cli {
@@ -82,7 +82,7 @@ std::vector<OutputFidelity> Fidelity::Report() const {
       output.equal_share = static_cast<double>(sums.equal) / static_cast<double>(sums.elements);
     }
     if (sums.is_float && sums.signal > 0 && sums.noise > 0) {
-      output.sqnr_db = 10 * std::log10(sums.signal / sums.noise);
+      output.sqnr_db = 10 * elementary::Log10(sums.signal / sums.noise);
     }
     report.push_back(std::move(output));
   }

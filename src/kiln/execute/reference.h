@@ -1,10 +1,12 @@
 // The reference level: networks on real numbers, as ONNX defines them.
 //
 //   EvaluateNode       one operator on concrete tensors; plain loops, the oracle of everything else
-//   ReferenceExecutor  a whole graph; convolutions, matrix products and pools run on oneDNN
+//   ReferenceExecutor  a whole graph; convolutions and matrix products of fp32 run on fast kernels (fp32_gemm.h)
 //
-// Floats are computed in their own type, fp16 and bf16 in fp32 with one rounding at the end; long sums are taken in
-// double. Integer arithmetic wraps.
+// Floats are computed in their own type, fp16 and bf16 in fp32 with one rounding at the end. Elementary functions are
+// evaluated in binary64 (numerics/elementary.h) and rounded once; EvaluateNode takes long sums in binary64, the fast
+// kernels take each sum as one chain of fp32 multiply-adds. Integer arithmetic wraps. Results are the same bits on every
+// processor and for any number of threads.
 #ifndef KILN_EXECUTE_REFERENCE_H_
 #define KILN_EXECUTE_REFERENCE_H_
 
@@ -38,8 +40,8 @@ using BatchProgress = std::function<void(int64_t done, int64_t total)>;
 
 class ReferenceExecutor {
  public:
-  // The graph must outlive the executor and not change under it. Weights that oneDNN wants in another layout are
-  // reordered once; the rest are used where they stand.
+  // The graph must outlive the executor and not change under it. Weights that the fast kernels need in another layout
+  // are packed once; the rest are used in place.
   //   errors  an operator without a kernel
   static StatusOr<std::unique_ptr<ReferenceExecutor>> Create(const Graph& graph);
   ~ReferenceExecutor();
@@ -47,17 +49,15 @@ class ReferenceExecutor {
   ReferenceExecutor& operator=(const ReferenceExecutor&) = delete;
 
   // Runs the graph on one tensor for each graph input, in order, and returns one for each output. Inputs may have other
-  // shapes than the graph declares wherever its nodes allow that. oneDNN uses the threads that OpenMP gives it; results
-  // for another number of threads agree up to fp32 rounding.
+  // shapes than the graph declares wherever its nodes allow that.
   // An observer sees the inputs and every result in topological order; operators are then run one by one, without
   // fusion.
   //   errors  number or element type of inputs; whatever EvaluateNode reports
   StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> inputs, const ValueObserver& observer = {}) const;
 
   // Runs the graph once for each image: each input is [images, ...], of which every run sees a slice [1, ...]. Every
-  // output must be [1, ...]; the results are [images, ...]. Images run in parallel (support/parallel.h), each on one
-  // thread, so that results, and what an observer sees, are the same bits for any number of threads. With an observer
-  // images run one after the other, in order.
+  // output must be [1, ...]; the results are [images, ...]. Images run in parallel (support/parallel.h); with an
+  // observer they run one after the other, in order.
   //   errors  as Run; inputs that differ in the number of images; an output without a leading 1
   StatusOr<std::vector<Tensor>> RunBatch(std::span<const Tensor> inputs, const ValueObserver& observer = {},
                                          const BatchProgress& progress = {}) const;

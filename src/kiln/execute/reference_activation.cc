@@ -6,6 +6,7 @@
 
 #include "kiln/execute/reference_broadcast.h"
 #include "kiln/execute/reference_unary_rows.h"
+#include "kiln/numerics/elementary.h"
 
 namespace kiln::reference {
 
@@ -50,7 +51,7 @@ KernelResult PReluKernel(const KernelCall& call) {
 
 KernelResult EluKernel(const KernelCall& call) {
   const float alpha = call.attributes().Float("alpha", 1.0f);
-  return MapFloats(call, [=](auto x) { return x < 0 ? static_cast<decltype(x)>(alpha) * std::expm1(x) : x; });
+  return MapReals(call, [=](double x) { return x < 0 ? static_cast<double>(alpha) * elementary::Expm1(x) : x; });
 }
 
 KernelResult ClipKernel(const KernelCall& call) {
@@ -76,7 +77,7 @@ KernelResult ClipKernel(const KernelCall& call) {
 }
 
 KernelResult SigmoidKernel(const KernelCall& call) {
-  return MapFloats(call, [](auto x) { return 1 / (1 + std::exp(-x)); });
+  return MapReals(call, [](double x) { return 1 / (1 + elementary::Exp(-x)); });
 }
 
 KernelResult HardSigmoidKernel(const KernelCall& call) {
@@ -96,32 +97,29 @@ KernelResult HardSwishKernel(const KernelCall& call) {
 }
 
 KernelResult TanhKernel(const KernelCall& call) {
-  return MapFloats(call, [](auto x) { return std::tanh(x); });
+  return MapReals(call, elementary::Tanh);
 }
 
 KernelResult ErfKernel(const KernelCall& call) {
-  return MapFloats(call, [](auto x) { return std::erf(x); });
+  return MapReals(call, elementary::Erf);
 }
 
 KernelResult GeluKernel(const KernelCall& call) {
   const std::string approximate = call.attributes().String("approximate", "none");
   if (approximate == "none") {
-    return MapFloats(call, [](auto x) {
-      using T = decltype(x);
-      return T{0.5} * x * (1 + std::erf(x * (std::numbers::sqrt2_v<T> / 2)));
-    });
+    return MapReals(call, [](double x) { return 0.5 * x * (1 + elementary::Erf(x * (std::numbers::sqrt2 / 2))); });
   }
   if (approximate != "tanh") return call.Error("approximate is '" + approximate + "'", "use 'none' or 'tanh'");
-  return MapFloats(call, [](auto x) {
-    using T = decltype(x);
-    const T root = std::sqrt(2 * std::numbers::inv_pi_v<T>);
-    return T{0.5} * x * (1 + std::tanh(root * (x + static_cast<T>(0.044715) * x * x * x)));
+  const double root = std::sqrt(2 * std::numbers::inv_pi);
+  return MapReals(call, [root](double x) {
+    return 0.5 * x * (1 + elementary::Tanh(root * (x + 0.044715 * x * x * x)));
   });
 }
 
 // ln(1 + e^x), written so that neither end overflows nor cancels.
 KernelResult SoftplusKernel(const KernelCall& call) {
-  return MapFloats(call, [](auto x) { return (x > 0 ? x : 0) + std::log1p(std::exp(-std::abs(x))); });
+  return MapReals(
+      call, [](double x) { return (x > 0 ? x : 0) + elementary::Log1p(elementary::Exp(-std::abs(x))); });
 }
 
 }  // namespace kiln::reference

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "kiln/execute/reference_binary_rows.h"
+#include "kiln/numerics/elementary.h"
 
 namespace kiln::reference {
 
@@ -154,13 +155,12 @@ template <typename T, typename E>
 T Power(T base, E exponent) {
   if constexpr (std::is_floating_point_v<T>) {
     if (exponent == E{2}) return base * base;
-    if constexpr (std::is_same_v<T, float> && std::is_same_v<E, float>) return std::pow(base, exponent);
-    return static_cast<T>(std::pow(static_cast<double>(base), static_cast<double>(exponent)));
+    return static_cast<T>(elementary::Pow(static_cast<double>(base), static_cast<double>(exponent)));
   } else if constexpr (std::is_integral_v<E>) {
     if (exponent >= E{0}) return IntegerPower(base, static_cast<uint64_t>(exponent));
-    return TruncateTo<T>(std::pow(static_cast<double>(base), static_cast<double>(exponent)));
+    return TruncateTo<T>(elementary::Pow(static_cast<double>(base), static_cast<double>(exponent)));
   } else {
-    return TruncateTo<T>(std::pow(static_cast<double>(base), static_cast<double>(exponent)));
+    return TruncateTo<T>(elementary::Pow(static_cast<double>(base), static_cast<double>(exponent)));
   }
 }
 

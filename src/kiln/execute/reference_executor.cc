@@ -10,9 +10,9 @@
 namespace kiln {
 namespace {
 
-constexpr size_t kMaxPlans = 4;  // input shapes and thread counts that are remembered
+constexpr size_t kMaxPlans = 4;  // input shapes that are remembered
 
-// The first failure by image, whichever thread met it first.
+// The failure of the lowest image that has one, whichever thread met it first.
 class FirstError {
  public:
   void Report(int64_t image, const Status& status) {
@@ -22,9 +22,10 @@ class FirstError {
       status_ = status;
     }
   }
-  bool ok() const {
+  // Whether the failure of an image would be the first: no lower image has failed.
+  bool CouldBeFirst(int64_t image) const {
     std::lock_guard lock(mutex_);
-    return image_ < 0;
+    return image_ < 0 || image < image_;
   }
   Status status() const {
     std::lock_guard lock(mutex_);
@@ -54,14 +55,13 @@ struct ReferenceExecutor::State {
     return ErrorAt(graph->source(), place, fault, remedy);
   }
   Status CheckInputs(std::span<const Tensor> tensors, bool batch) const;
-  // Runs on a plan for these input shapes and number of threads, made when first asked for.
-  StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> tensors, int threads, const ValueObserver& observer) const;
-  StatusOr<std::shared_ptr<const reference::Plan>> PlanFor(std::vector<Shape> shapes, int threads,
-                                                           bool observable) const;
+  // Runs on a plan for these input shapes, made when first asked for.
+  StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> tensors, bool parallel,
+                                    const ValueObserver& observer) const;
+  StatusOr<std::shared_ptr<const reference::Plan>> PlanFor(std::vector<Shape> shapes, bool observable) const;
 
   struct CachedPlan {
     std::vector<Shape> shapes;
-    int threads = 0;
     bool observable = false;
     std::shared_ptr<const reference::Plan> plan;
   };
@@ -71,27 +71,26 @@ struct ReferenceExecutor::State {
 };
 
 StatusOr<std::shared_ptr<const reference::Plan>> ReferenceExecutor::State::PlanFor(std::vector<Shape> shapes,
-                                                                                   int threads, bool observable) const {
+                                                                                   bool observable) const {
   std::lock_guard lock(mutex);
   for (const CachedPlan& cached : plans) {
-    if (cached.threads == threads && cached.observable == observable && cached.shapes == shapes) return cached.plan;
+    if (cached.observable == observable && cached.shapes == shapes) return cached.plan;
   }
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<reference::Plan> plan,
                         reference::Plan::Build(*graph, shapes, observable, weights));
   if (plans.size() == kMaxPlans) plans.erase(plans.begin());
-  plans.push_back({std::move(shapes), threads, observable, std::move(plan)});
+  plans.push_back({std::move(shapes), observable, std::move(plan)});
   return plans.back().plan;
 }
 
-StatusOr<std::vector<Tensor>> ReferenceExecutor::State::Run(std::span<const Tensor> tensors, int threads,
+StatusOr<std::vector<Tensor>> ReferenceExecutor::State::Run(std::span<const Tensor> tensors, bool parallel,
                                                             const ValueObserver& observer) const {
-  const reference::OpenMpThreads limit(threads);
   std::vector<Shape> shapes;
   for (const Tensor& t : tensors) shapes.push_back(t.shape());
   const bool observable = static_cast<bool>(observer);
   KILN_ASSIGN_OR_RETURN(const std::shared_ptr<const reference::Plan> plan,
-                        PlanFor(std::move(shapes), threads, observable));
-  StatusOr<std::vector<Tensor>> results = plan->Run(tensors, observer);
+                        PlanFor(std::move(shapes), observable));
+  StatusOr<std::vector<Tensor>> results = plan->Run(tensors, parallel, observer);
   if (!results.ok() && !graph->source().empty()) return WithContext(graph->source(), results.status());
   return results;
 }
@@ -149,7 +148,7 @@ StatusOr<std::unique_ptr<ReferenceExecutor>> ReferenceExecutor::Create(const Gra
 StatusOr<std::vector<Tensor>> ReferenceExecutor::Run(std::span<const Tensor> inputs,
                                                      const ValueObserver& observer) const {
   KILN_RETURN_IF_ERROR(state_->CheckInputs(inputs, false));
-  return state_->Run(inputs, ThreadCount(), observer);
+  return state_->Run(inputs, true, observer);
 }
 
 StatusOr<std::vector<Tensor>> ReferenceExecutor::RunBatch(std::span<const Tensor> inputs, const ValueObserver& observer,
@@ -163,7 +162,7 @@ StatusOr<std::vector<Tensor>> ReferenceExecutor::RunBatch(std::span<const Tensor
   const auto run = [&](int64_t image) -> Status {
     std::vector<Tensor> slices;
     for (const Tensor& input : inputs) slices.push_back(ImageOf(input, image));
-    KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> results, state_->Run(slices, 1, observer));
+    KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> results, state_->Run(slices, images == 1, observer));
     for (size_t i = 0; i < results.size(); ++i) {
       const Tensor& result = results[i];
       const std::string place = "output '" + state_->graph->outputs()[i]->name() + "'";
@@ -197,7 +196,7 @@ StatusOr<std::vector<Tensor>> ReferenceExecutor::RunBatch(std::span<const Tensor
   if (Status first = run(0); !first.ok()) return WithContext("image 0", first);
   FirstError error;
   const auto run_range = [&](int64_t begin, int64_t end) {
-    for (int64_t image = begin + 1; image < end + 1 && error.ok(); ++image) {
+    for (int64_t image = begin + 1; image < end + 1 && error.CouldBeFirst(image); ++image) {
       if (Status status = run(image); !status.ok()) error.Report(image, status);
     }
   };

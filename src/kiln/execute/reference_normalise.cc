@@ -4,6 +4,7 @@
 
 #include "kiln/execute/reference_broadcast.h"
 #include "kiln/execute/reference_kernels.h"
+#include "kiln/numerics/elementary.h"
 
 namespace kiln::reference {
 namespace {
@@ -226,12 +227,12 @@ void Normalise(const T* x, T* y, int64_t length, int64_t inner, bool logarithm, 
   for (int64_t k = 0; k < length; ++k) {
     for (int64_t i = 0; i < inner; ++i) {
       const T shifted = x[k * inner + i] - greatest[static_cast<size_t>(i)];
-      const T power = std::exp(shifted);
+      const T power = static_cast<T>(elementary::Exp(static_cast<double>(shifted)));
       y[k * inner + i] = logarithm ? shifted : power;
       sum[static_cast<size_t>(i)] += static_cast<double>(power);
     }
   }
-  for (double& s : sum) s = logarithm ? std::log(s) : 1 / s;
+  for (double& s : sum) s = logarithm ? elementary::Log(s) : 1 / s;
   for (int64_t k = 0; k < length; ++k) {
     for (int64_t i = 0; i < inner; ++i) {
       const double value = static_cast<double>(y[k * inner + i]), s = sum[static_cast<size_t>(i)];

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "kiln/execute/reference_kernels.h"
+#include "kiln/ir/checked_math.h"
 #include "kiln/ir/window.h"
 #include "kiln/support/parallel.h"
 
@@ -81,23 +82,10 @@ void ForEachWindow(const PoolGeometry& g, const Body& prototype) {
 }
 
 template <typename T>
-struct Average {
-  const T* x;
-  T* y;
-  bool include_pad;
-  double sum = 0;
-  void Start() { sum = 0; }
-  void Element(int64_t at) { sum += static_cast<double>(x[at]); }
-  void Finish(int64_t at, const Window& window) {
-    const int64_t count = include_pad ? window.places : window.inside;
-    y[at] = count > 0 ? static_cast<T>(sum / static_cast<double>(count)) : T{0};
-  }
-};
-template <typename T>
 struct Greatest {
   const T* x;
   T* y;
-  int64_t* where;  // element of the input that won, or null
+  int64_t* where;  // element of the input that won
   int64_t best = -1;
   void Start() { best = -1; }
   void Element(int64_t at) {
@@ -107,16 +95,139 @@ struct Greatest {
     y[at] = best >= 0                     ? x[best]
             : std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
                                           : std::numeric_limits<T>::lowest();
-    if (where != nullptr) where[at] = best;
+    where[at] = best;
   }
 };
+
+// Output positions of one axis, [begin, end), whose kernel position k lies at a place in [low, high) of the input.
+struct Span {
+  int64_t begin, end;
+};
+Span SpanOf(const WindowAxis& axis, int64_t k, int64_t low, int64_t high) {
+  const int64_t shift = axis.InputPosition(0, k);
+  const int64_t begin = std::max<int64_t>(0, CeilDiv(low - shift, axis.stride));
+  return {begin, std::clamp(FloorDiv(high - 1 - shift, axis.stride) + 1, begin, std::max(begin, axis.output))};
+}
+
+// Combines the elements of each window in row-major order of the kernel, a whole row of outputs at a time, which
+// compilers turn into vectors: Body::First takes the first element of a window, Body::Next a further one. Rows are
+// outputs along the last axis (NCHW), or channels (NHWC). Body::Finish turns what was combined into a result, given the
+// number of elements that met and of places in the padded input.
+template <typename Body>
+void PoolRows(const PoolGeometry& g, const typename Body::Input* x, typename Body::Input* y, const Body& body) {
+  using T = typename Body::Input;
+  using A = typename Body::Combined;
+  const size_t rank = g.axes.size(), outer = rank - 1;
+  const WindowAxis& last = g.axes[outer];
+  int64_t x_plane = 1, y_plane = 1, y_rows = 1;
+  for (size_t d = 0; d < rank; ++d) {
+    x_plane *= g.axes[d].input;
+    y_plane *= g.axes[d].output;
+    if (d < outer) y_rows *= g.axes[d].output;
+  }
+  std::vector<Span> inside_of, places_of;  // by kernel position along the last axis
+  for (int64_t k = 0; k < last.kernel; ++k) {
+    inside_of.push_back(SpanOf(last, k, 0, last.input));
+    places_of.push_back(SpanOf(last, k, -last.pad_begin, last.input + last.pad_end));
+  }
+  // Lanes of one output position: neighbours in memory.
+  const int64_t lanes = g.nhwc ? g.channels : 1, planes = g.nhwc ? g.batch : g.batch * g.channels;
+  ParallelFor(planes * y_rows, std::max<int64_t>(1, 4096 / (last.output * lanes)), [&](int64_t first, int64_t end) {
+    std::vector<A> row(static_cast<size_t>(last.output * lanes));
+    std::vector<int64_t> met(static_cast<size_t>(last.output)), places(static_cast<size_t>(last.output));
+    std::vector<int64_t> o(outer), k(outer), kernel(outer);
+    for (size_t d = 0; d < outer; ++d) kernel[d] = g.axes[d].kernel;
+    const std::vector<int64_t> zero(outer, 0);
+    for (int64_t job = first; job < end; ++job) {
+      const int64_t plane = job / y_rows;
+      int64_t rest = job % y_rows;
+      for (size_t d = outer; d-- > 0;) {
+        o[d] = rest % g.axes[d].output;
+        rest /= g.axes[d].output;
+      }
+      std::fill(met.begin(), met.end(), 0);
+      std::fill(places.begin(), places.end(), 0);
+      std::fill(k.begin(), k.end(), 0);
+      do {
+        bool inside = true, padded = true;
+        int64_t x_row = 0;
+        for (size_t d = 0; d < outer; ++d) {
+          const WindowAxis& axis = g.axes[d];
+          const int64_t at = axis.InputPosition(o[d], k[d]);
+          inside = inside && at >= 0 && at < axis.input;
+          padded = padded && at >= -axis.pad_begin && at < axis.input + axis.pad_end;
+          x_row = x_row * axis.input + at;
+        }
+        if (!padded) continue;
+        for (int64_t kw = 0; kw < last.kernel; ++kw) {
+          const Span places_here = places_of[static_cast<size_t>(kw)];
+          for (int64_t i = places_here.begin; i < places_here.end; ++i) ++places[static_cast<size_t>(i)];
+          if (!inside) continue;
+          const Span here = inside_of[static_cast<size_t>(kw)];
+          const T* from = x + ((plane * x_plane / last.input + x_row) * last.input + last.InputPosition(0, kw)) * lanes;
+          // Windows that meet their first element come before those that have met one: the latter met kw - 1, too.
+          int64_t i = here.begin;
+          const auto step = [&](int64_t until, auto combine) {
+            const int64_t from_step = last.stride * lanes;
+            if (lanes == 1) {
+              for (; i < until; ++i) combine(row[static_cast<size_t>(i)], from[i * from_step]);
+              return;
+            }
+            for (; i < until; ++i) {
+              A* to = row.data() + i * lanes;
+              for (int64_t c = 0; c < lanes; ++c) combine(to[c], from[i * from_step + c]);
+            }
+          };
+          int64_t fresh = here.begin;
+          while (fresh < here.end && met[static_cast<size_t>(fresh)] == 0) ++fresh;
+          step(fresh, [&](A& to, T value) { to = body.First(value); });
+          step(here.end, [&](A& to, T value) { to = body.Next(to, value); });
+          for (int64_t j = here.begin; j < here.end; ++j) ++met[static_cast<size_t>(j)];
+        }
+      } while (Next(k, zero, kernel));
+      T* to = y + job * last.output * lanes;
+      for (int64_t i = 0; i < last.output; ++i) {
+        for (int64_t c = 0; c < lanes; ++c) {
+          const auto at = static_cast<size_t>(i * lanes + c);
+          to[at] = body.Finish(row[at], met[static_cast<size_t>(i)], places[static_cast<size_t>(i)]);
+        }
+      }
+    }
+  });
+}
+
+template <typename T>
+struct Average {
+  using Input = T;
+  using Combined = double;
+  bool include_pad;
+  double First(T x) const { return static_cast<double>(x); }
+  double Next(double sum, T x) const { return sum + static_cast<double>(x); }
+  T Finish(double sum, int64_t met, int64_t places) const {
+    const int64_t count = include_pad ? places : met;
+    return count > 0 ? static_cast<T>((met > 0 ? sum : 0) / static_cast<double>(count)) : T{0};
+  }
+};
+
+template <typename T>
+struct Maximum {
+  using Input = T;
+  using Combined = T;
+  T First(T x) const { return x; }
+  T Next(T greatest, T x) const { return x > greatest ? x : greatest; }
+  T Finish(T greatest, int64_t met, int64_t) const {
+    if (met > 0) return greatest;
+    return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+  }
+};
+
 KernelResult AverageWindows(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   KILN_ASSIGN_OR_RETURN(const PoolGeometry g, ResolvePool(call.node, x.shape()));
   KILN_ASSIGN_OR_RETURN(Tensor y, call.NewTensor(x.type(), g.OutputShape()));
   return VisitFloat(call, 0, [&](auto zero) -> KernelResult {
     using T = decltype(zero);
-    if (y.size() > 0) ForEachWindow(g, Average<T>{Elements<T>(x), Elements<T>(y), g.count_include_pad});
+    if (y.size() > 0) PoolRows(g, Elements<T>(x), Elements<T>(y), Average<T>{g.count_include_pad});
     return One(std::move(y));
   });
 }
@@ -162,8 +273,11 @@ KernelResult GreatestOfWindows(const KernelCall& call) {
   }
   return VisitNumber(call, 0, [&](auto zero) -> KernelResult {
     using T = decltype(zero);
-    int64_t* where = with_places ? Elements<int64_t>(places) : nullptr;
-    if (y.size() > 0) ForEachWindow(g, Greatest<T>{Elements<T>(x), Elements<T>(y), where});
+    if (y.size() > 0 && with_places) {
+      ForEachWindow(g, Greatest<T>{Elements<T>(x), Elements<T>(y), Elements<int64_t>(places)});
+    } else if (y.size() > 0) {
+      PoolRows(g, Elements<T>(x), Elements<T>(y), Maximum<T>{});
+    }
     std::vector<Tensor> results = One(std::move(y));
     if (with_places) {
       RenumberPlaces(g, call.attributes().Int("storage_order", 0) != 0, places);

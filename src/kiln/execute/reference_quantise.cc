@@ -10,6 +10,7 @@
 #include "kiln/execute/reference_requantise.h"
 #include "kiln/ir/text.h"
 #include "kiln/ir/verifier.h"
+#include "kiln/numerics/elementary.h"
 
 namespace kiln::reference {
 namespace {
@@ -213,8 +214,8 @@ KernelResult QuantKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(const Rounding round, RoundingOf(call, "ROUND"));
   return MapWithParameters(call, 4, [=](double x, const double* p) {
     const double scale = p[0], zero = p[1], bits = p[2];
-    const double low = is_signed ? -std::exp2(bits - 1) + (narrow ? 1 : 0) : 0;
-    const double high = is_signed ? std::exp2(bits - 1) - 1 : std::exp2(bits) - (narrow ? 2 : 1);
+    const double low = is_signed ? -elementary::Exp2(bits - 1) + (narrow ? 1 : 0) : 0;
+    const double high = is_signed ? elementary::Exp2(bits - 1) - 1 : elementary::Exp2(bits) - (narrow ? 2 : 1);
     // The order keeps a low above high (no such code) from being undefined, as std::clamp would be.
     const double code = round(std::max(std::min(x / scale + zero, high), low));
     return (code - zero) * scale;
@@ -242,7 +243,7 @@ KernelResult TruncKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(const Rounding round, RoundingOf(call, "FLOOR"));
   return MapWithParameters(call, 5, [=](double x, const double* p) {
     const double code = std::nearbyint(x / p[0] + p[1]);
-    return (round(code / std::exp2(p[2] - p[3])) - p[1]) * p[0];
+    return (round(code / elementary::Exp2(p[2] - p[3])) - p[1]) * p[0];
   });
 }
 

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "kiln/execute/reference_unary_rows.h"
+#include "kiln/numerics/elementary.h"
 
 namespace kiln::reference {
 namespace {
@@ -36,16 +37,16 @@ KernelResult AbsKernel(const KernelCall& call) {
   });
 }
 KernelResult ExpKernel(const KernelCall& call) {
-  return MapFloats(call, [](auto x) { return std::exp(x); });
+  return MapReals(call, elementary::Exp);
 }
 KernelResult LogKernel(const KernelCall& call) {
-  return MapFloats(call, [](auto x) { return std::log(x); });
+  return MapReals(call, elementary::Log);
 }
 KernelResult SinKernel(const KernelCall& call) {
-  return MapFloats(call, [](auto x) { return std::sin(x); });
+  return MapReals(call, elementary::Sin);
 }
 KernelResult CosKernel(const KernelCall& call) {
-  return MapFloats(call, [](auto x) { return std::cos(x); });
+  return MapReals(call, elementary::Cos);
 }
 KernelResult FloorKernel(const KernelCall& call) {
   return MapFloats(call, [](auto x) { return std::floor(x); });

@@ -23,6 +23,13 @@ KernelResult MapFloats(const KernelCall& call, F f) {
   return VisitFloat(call, 0, [&](auto zero) { return MapElements<decltype(zero)>(call, f); });
 }
 
+// The same for a function of binary64, whose results are rounded once: numerics/elementary.h gives the same bits on
+// every processor, which the C library's functions do not.
+template <typename F>
+KernelResult MapReals(const KernelCall& call, F f) {
+  return MapFloats(call, [f](auto x) { return static_cast<decltype(x)>(f(static_cast<double>(x))); });
+}
+
 template <typename F>
 KernelResult MapNumbers(const KernelCall& call, F f) {
   return VisitNumber(call, 0, [&](auto zero) { return MapElements<decltype(zero)>(call, f); });

@@ -5,6 +5,7 @@
 
 #include "kiln/hardware/technology.h"
 #include "kiln/numerics/codebook.h"
+#include "kiln/numerics/elementary.h"
 
 namespace kiln::hardware {
 namespace {
@@ -65,8 +66,8 @@ double AddEnergy(const Format& format) {
 double MemoryEnergyPerBit(int64_t bits) {
   const double size = std::max<double>(static_cast<double>(bits), 1);
   if (size <= 32 * kKibibyte) return 20.0 / 64 * std::sqrt(size / (32 * kKibibyte));
-  static const double exponent = std::log(100.0 / 20) / std::log(1024.0 / 32);
-  return 20.0 / 64 * std::pow(size / (32 * kKibibyte), exponent);
+  static const double exponent = elementary::Log(100.0 / 20) / elementary::Log(1024.0 / 32);
+  return 20.0 / 64 * elementary::Pow(size / (32 * kKibibyte), exponent);
 }
 
 double RegisterEnergyPerBit() {

@@ -7,6 +7,7 @@
 
 #include "kiln/ir/random_graph.h"
 #include "kiln/ir/shape_inference.h"
+#include "kiln/numerics/elementary.h"
 #include "kiln/support/random.h"
 
 namespace kiln {
@@ -61,7 +62,7 @@ class Builder {
   }
   // About `wanted`, and never less.
   float Scale(double wanted) {
-    if (options_.powers_of_two) return static_cast<float>(std::exp2(std::ceil(std::log2(wanted))));
+    if (options_.powers_of_two) return static_cast<float>(elementary::Exp2(std::ceil(elementary::Log2(wanted))));
     return static_cast<float>(wanted * random_.Uniform(1.0, 1.5));
   }
   Value* Code(int64_t code, bool is_signed) { return Codes(Shape{}, {code}, is_signed); }
@@ -103,7 +104,7 @@ class Builder {
     const auto bits = static_cast<int>(Between(2, 8));
     const bool is_signed = !positive || Chance(0.3);
     const bool narrow = is_signed && Chance(0.5);
-    const double levels = std::exp2(is_signed ? bits - 1 : bits) - 1;
+    const double levels = elementary::Exp2(is_signed ? bits - 1 : bits) - 1;
     return {Quant(x.value, Constant(Tensor::Scalar(Scale(x.magnitude / levels))), bits, is_signed, narrow),
             {},
             x.magnitude};
@@ -133,7 +134,7 @@ class Builder {
     const int bits = qonnx ? static_cast<int>(Between(2, 8)) : 8;
     Weights w;
     w.magnitude = magnitude;
-    for (size_t i = 0; i < channels; ++i) w.scales.push_back(Scale(magnitude / (std::exp2(bits - 1) - 1)));
+    for (size_t i = 0; i < channels; ++i) w.scales.push_back(Scale(magnitude / (elementary::Exp2(bits - 1) - 1)));
     if (qonnx) {
       Shape scale_shape;
       if (per_channel) {

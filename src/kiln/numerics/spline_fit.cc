@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kiln/numerics/codec.h"
+#include "kiln/numerics/elementary.h"
 
 namespace kiln {
 namespace {
@@ -37,7 +38,7 @@ constexpr std::array<Domain, kSplines> kDomains = {{
     {"softplus", 0, 24, true, true, 0},
 }};
 
-double Sigmoid(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
+double Sigmoid(double x) { return x < 0 ? elementary::Exp(x) / (1 + elementary::Exp(x)) : 1 / (1 + elementary::Exp(-x)); }
 
 struct Quadratic {
   double c0, c1, c2;
@@ -209,27 +210,27 @@ class Fit {
 double SplineTarget(SplineId id, double t) {
   switch (id) {
     case SplineId::kExp2:
-      return std::exp2(t);
+      return elementary::Exp2(t);
     case SplineId::kLog:
-      return std::fabs(t) < 1e-4 ? 1 - t / 2 + t * t / 3 - t * t * t / 4 : std::log1p(t) / t;
+      return std::fabs(t) < 1e-4 ? 1 - t / 2 + t * t / 3 - t * t * t / 4 : elementary::Log1p(t) / t;
     case SplineId::kReciprocal:
       return 1 / t;
     case SplineId::kReciprocalSquareRoot:
       return 1 / std::sqrt(t);
     case SplineId::kTanh:
-      return std::tanh(t);
+      return elementary::Tanh(t);
     case SplineId::kErf:
-      return std::erf(t);
+      return elementary::Erf(t);
     case SplineId::kSigmoid:
       return Sigmoid(-t);
     case SplineId::kGelu:
-      return -t * std::erfc(t / std::numbers::sqrt2) / 2;
+      return -t * elementary::Erfc(t / std::numbers::sqrt2) / 2;
     case SplineId::kGeluTanh:
       return -t * Sigmoid(-2 * std::sqrt(2 / std::numbers::pi) * (t + 0.044715 * t * t * t));
     case SplineId::kSilu:
       return -t * Sigmoid(-t);
     case SplineId::kSoftplus:
-      return std::log1p(std::exp(-t));
+      return elementary::Log1p(elementary::Exp(-t));
   }
   return 0;
 }

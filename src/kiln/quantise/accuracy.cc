@@ -1,3 +1,4 @@
+#include "kiln/numerics/elementary.h"
 #include "kiln/quantise/accuracy.h"
 
 #include <cmath>
@@ -52,7 +53,7 @@ StatusOr<double> Psnr(const Tensor& values, const Tensor& reference, double peak
     error += difference * difference;
   }
   if (error == 0) return std::numeric_limits<double>::infinity();
-  return 10 * std::log10(peak * peak * static_cast<double>(values.size()) / error);
+  return 10 * elementary::Log10(peak * peak * static_cast<double>(values.size()) / error);
 }
 
 }  // namespace kiln

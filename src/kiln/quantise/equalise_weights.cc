@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kiln/ir/window.h"
+#include "kiln/numerics/elementary.h"
 #include "kiln/quantise/channel_axes.h"
 #include "kiln/quantise/weights.h"
 
@@ -165,7 +166,7 @@ std::vector<double> Factors(const Pair& pair) {
   std::vector<double> factors(before.size(), 1);
   for (size_t c = 0; c < factors.size(); ++c) {
     if (before[c] == 0 || behind[c] == 0) continue;  // a dead channel
-    factors[c] = std::exp2(std::nearbyint(std::log2(before[c] / behind[c]) / 2));
+    factors[c] = elementary::Exp2(std::nearbyint(elementary::Log2(before[c] / behind[c]) / 2));
   }
   return factors;
 }

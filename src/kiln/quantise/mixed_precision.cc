@@ -12,6 +12,7 @@
 #include "kiln/execute/reference.h"
 #include "kiln/hardware/energy.h"
 #include "kiln/ir/work.h"
+#include "kiln/numerics/elementary.h"
 #include "kiln/quantise/accuracy.h"
 #include "kiln/quantise/calibrate.h"
 #include "kiln/quantise/energy.h"
@@ -268,7 +269,7 @@ class Search {
     std::vector<double> limits = {0};
     if (least < most) {
       for (int i = 0; i < options_.ladder; ++i) {
-        limits.push_back(least * std::pow(most / least, static_cast<double>(i) / options_.ladder));
+        limits.push_back(least * elementary::Pow(most / least, static_cast<double>(i) / options_.ladder));
       }
     }
     if (most > 0) limits.push_back(most);  // the last rung is the whole, whatever the rounding of powers

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "kiln/numerics/elementary.h"
 #include "kiln/numerics/quantise.h"
 #include "kiln/numerics/tables.h"
 
@@ -176,10 +177,10 @@ ValueRange LeastSquaredErrorOfScale(const Histogram& h, const QuantType& type) {
   LeastError search(points, full, type);
   constexpr int kStepsPerOctave = 4, kOctavesDown = 5;
   // Upwards until the full range meets 1, where every format is fine that is fine anywhere.
-  const double octaves_up = std::log2(std::max({limits.high, -limits.low, 1.0}));
+  const double octaves_up = elementary::Log2(std::max({limits.high, -limits.low, 1.0}));
   const int up = static_cast<int>(std::ceil(std::min(octaves_up, 32.0) * kStepsPerOctave));
   for (int k = -kOctavesDown * kStepsPerOctave; k <= up; ++k) {
-    if (k != 0) search.Consider(scaled(std::exp2(static_cast<double>(k) / kStepsPerOctave)));
+    if (k != 0) search.Consider(scaled(elementary::Exp2(static_cast<double>(k) / kStepsPerOctave)));
   }
   // The rule of Lloyd's algorithm: codes for the scale, scale for the codes.
   for (int round = 0; round < 3; ++round) {
@@ -239,7 +240,7 @@ double DivergenceAt(const std::vector<int64_t>& bins, size_t kept, std::span<con
       const int64_t count = bins[i] + (i + 1 == kept ? beyond : 0);
       if (count == 0) continue;
       const double share = static_cast<double>(count) / static_cast<double>(total);
-      divergence += share * std::log(share / (bins[i] == 0 ? 1 / static_cast<double>(drawn_total) : drawn));
+      divergence += share * elementary::Log(share / (bins[i] == 0 ? 1 / static_cast<double>(drawn_total) : drawn));
     }
     begin = end;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <string>
 
 namespace kiln {
 namespace {
@@ -34,6 +35,17 @@ std::atomic<CpuLevel> limit{kHighestCpuLevel};
 CpuLevel GetCpuLevel() {
   static const CpuLevel detected = Detect();
   return std::min(detected, limit.load(std::memory_order_relaxed));
+}
+
+Status CheckCpuEnvironment() {
+  const char* wish = std::getenv("KILN_CPU");
+  if (wish == nullptr) return OkStatus();
+  std::string names;
+  for (const CpuLevel level : kCpuLevels) {
+    if (wish == NameOf(level)) return OkStatus();
+    names += (names.empty() ? "" : ", ") + std::string(NameOf(level));
+  }
+  return ErrorAt("", "KILN_CPU", "'" + std::string(wish) + "' is not a processor level", "one of: " + names);
 }
 
 void LimitCpuLevel(CpuLevel highest) { limit.store(highest, std::memory_order_relaxed); }

@@ -6,12 +6,13 @@
 #include <cmath>
 
 #include "kiln/hardware/rtl_format.h"
+#include "kiln/numerics/elementary.h"
 #include "kiln/numerics/format.h"
 #include "kiln/targets/systolic/area_model.h"
 
 namespace kiln::systolic {
 
-inline double Log2(double n) { return n > 1 ? std::ceil(std::log2(n)) : 1; }
+inline double Log2(double n) { return n > 1 ? std::ceil(elementary::Log2(n)) : 1; }
 inline double ShifterArea(double width) {
   return width * Log2(width);
 }  // multiplexers of a shifter over all its places

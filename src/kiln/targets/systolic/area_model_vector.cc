@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "kiln/numerics/elementary.h"
 #include "kiln/targets/systolic/area_counts.h"
 #include "kiln/targets/systolic/area_model.h"
 
@@ -149,7 +150,7 @@ Features Issue(const Parameters& p, const Fitted&) {
 Features Blocks(const Parameters& p, const Fitted&) {
   const double lanes = Count(p, "LANES", 4), latency = Count(p, "LATENCY", 1), block = Count(p, "BLOCK_SIZE", 8);
   const double scales = std::max(1.0, lanes / block), sharing = std::max(1.0, block / lanes);
-  const double levels = std::ceil(std::log2(std::max(1.0, lanes / scales)));
+  const double levels = std::ceil(elementary::Log2(std::max(1.0, lanes / scales)));
   const double beats = std::ceil(lanes * p.FormatOf("ELEMENT_FORMAT").bytes() / Count(p, "OUTPUT_PORT_BYTES", 16)) + 1;
   const double waiting = (sharing - 1) * std::max(beats, scales) + 2;
   const double words = sharing + latency * (levels + 1) + waiting;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kiln/ir/checked_math.h"
+#include "kiln/numerics/elementary.h"
 
 namespace kiln::vta {
 namespace {
@@ -76,7 +77,7 @@ StatusOr<Requantisation> MakeRequantisation(const std::vector<ChannelScale>& cha
     const double reach = 128 * (1 + *residual) + 2;
     reach_low = -reach;
     reach_high = reach;
-    r.shift = std::min(kShift, kResidualBits - 1 - static_cast<int>(std::ceil(std::log2(reach))));
+    r.shift = std::min(kShift, kResidualBits - 1 - static_cast<int>(std::ceil(elementary::Log2(reach))));
   }
   while (r.shift > 0 && std::ldexp(LargestFactor(channels), r.shift) >= static_cast<double>(kHalf)) --r.shift;
   const auto scaled_low = static_cast<int64_t>(std::ceil(std::ldexp(reach_low, r.shift)));

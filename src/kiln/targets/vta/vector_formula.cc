@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kiln/numerics/elementary.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/vta/requantise.h"
 
@@ -156,7 +157,7 @@ int32_t Rounded(double v) { return static_cast<int32_t>(std::llround(v)); }
 
 // The shift under which a factor has so many bits.
 int ShiftFor(double factor, int bits) {
-  return std::clamp(bits - static_cast<int>(std::ceil(std::log2(std::max(factor, 1e-30)))), 0, kMaxShift);
+  return std::clamp(bits - static_cast<int>(std::ceil(elementary::Log2(std::max(factor, 1e-30)))), 0, kMaxShift);
 }
 
 // No sum of the terms has a greater magnitude, in steps of the result.
@@ -207,7 +208,7 @@ FormulaCode Combination(const Formula& f, const std::vector<Codes>& inputs, cons
   const double step = result.wide ? result.unit : double{result.codes.scale};
   const double greatest = Reach(f, inputs, Greatest(constant), step);
   int shift = 0;
-  if (!result.wide) shift = std::clamp(kProductBits - static_cast<int>(std::ceil(std::log2(greatest))), 0, kMaxShift);
+  if (!result.wide) shift = std::clamp(kProductBits - static_cast<int>(std::ceil(elementary::Log2(greatest))), 0, kMaxShift);
   const double unit = std::ldexp(step, -shift);
   const bool separately = f.combine != AluOp::kAdd;
   double offset = result.wide ? 0 : std::ldexp(result.codes.zero + 0.5, shift);

@@ -1,0 +1,117 @@
+// The kernels that fp32_kernels.h describes, once, over lanes in the manner of numerics/simd.h.
+#ifndef KILN_EXECUTE_FP32_BODY_H_
+#define KILN_EXECUTE_FP32_BODY_H_
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "kiln/execute/fp32_kernels.h"
+#include "kiln/numerics/simd.h"
+
+namespace kiln::internal {
+
+template <class V, int kRows, int kVectors>
+void SumTile(const Fp32Tile& t, int64_t stride) {
+  typename V::Float sums[kRows][kVectors];
+  const float* rows[kRows];
+  for (int r = 0; r < kRows; ++r) {
+    rows[r] = t.a + t.a_rows[r];
+    for (int v = 0; v < kVectors; ++v) {
+      sums[r][v] = t.resumes ? V::Load(t.sums + r * stride + v * V::kLanes) : V::Set(0.0f);
+    }
+  }
+  for (int64_t k = 0; k < t.depth; ++k) {
+    const int64_t at = t.a_depth[k];
+    const float* from = t.b + t.b_depth[k];
+    typename V::Float b[kVectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) b[v] = V::Load(from + v * V::kLanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      const typename V::Float a = V::Set(rows[r][at]);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = V::Fma(a, b[v], sums[r][v]);
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) V::Store(t.sums + r * stride + v * V::kLanes, sums[r][v]);
+  }
+}
+
+// A tile of up to kRows rows and kVectors vectors.
+template <class V, int kRows, int kVectors>
+void TileOf(const Fp32Tile& t) {
+  constexpr int64_t kColumns = int64_t{kVectors} * V::kLanes;
+  const auto run = [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) {
+    if (t.columns <= kColumns / 2) {
+      static_cast<void>(((t.rows == kIndex + 1 && (SumTile<V, kIndex + 1, kVectors / 2>(t, kColumns), true)) || ...));
+    } else {
+      static_cast<void>(((t.rows == kIndex + 1 && (SumTile<V, kIndex + 1, kVectors>(t, kColumns), true)) || ...));
+    }
+  };
+  run(std::make_integer_sequence<int, kRows>());
+}
+
+template <class V, int kVectors>
+void DepthwiseColumns(const Fp32Depthwise& job, int64_t channel) {
+  typename V::Float sums[kVectors];
+  for (int v = 0; v < kVectors; ++v) sums[v] = V::Set(0.0f);
+  for (int64_t k = 0; k < job.depth; ++k) {
+    const float* x = job.x + job.x_depth[k] + channel;
+    const float* w = job.w + k * job.channels + channel;
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) {
+      sums[v] = V::Fma(V::Load(x + v * V::kLanes), V::Load(w + v * V::kLanes), sums[v]);
+    }
+  }
+  for (int v = 0; v < kVectors; ++v) V::Store(job.out + channel + v * V::kLanes, sums[v]);
+}
+
+// `One` has a single lane, for what is left of a row.
+template <class V, class One>
+void DepthwiseOf(const Fp32Depthwise& job) {
+  int64_t channel = 0;
+  for (; channel + 4 * V::kLanes <= job.channels; channel += 4 * V::kLanes) DepthwiseColumns<V, 4>(job, channel);
+  for (; channel + V::kLanes <= job.channels; channel += V::kLanes) DepthwiseColumns<V, 1>(job, channel);
+  for (; channel < job.channels; channel += One::kLanes) DepthwiseColumns<One, 1>(job, channel);
+}
+
+template <class V>
+void FinishSums(const Fp32Finish& job, int64_t at) {
+  using Float = typename V::Float;
+  Float y = V::Load(job.sums + at);
+  if (job.alpha != 1) y = V::Multiply(y, V::Set(job.alpha));
+  if (job.column_bias != nullptr) y = V::Add(y, V::Load(job.column_bias + at));
+  if (job.row_bias != nullptr) y = V::Add(y, V::Set(*job.row_bias));
+  if (job.residual != nullptr) y = V::Add(y, V::Load(job.residual + at));
+  const Float zero = V::Set(0.0f);
+  switch (job.activation) {
+    case Fp32Activation::kNone:
+      break;
+    case Fp32Activation::kRelu:
+      y = V::Select(V::Less(y, zero), zero, y);
+      break;
+    case Fp32Activation::kLeakyRelu:
+      y = V::Select(V::Less(y, zero), V::Multiply(V::Set(job.low), y), y);
+      break;
+    case Fp32Activation::kClip: {
+      const Float low = V::Set(job.low), high = V::Set(job.high);
+      y = V::Select(V::Less(y, low), low, y);
+      y = V::Select(V::Less(high, y), high, y);
+      break;
+    }
+  }
+  V::Store(job.out + at, V::Select(V::Equal(y, y), y, V::AsFloat(V::SetInt(0x7fc00000))));
+}
+
+template <class V>
+void FinishOf(const Fp32Finish& job) {
+  int64_t at = 0;
+  for (; at + V::kLanes <= job.count; at += V::kLanes) FinishSums<V>(job, at);
+  for (; at < job.count; ++at) FinishSums<simd::Scalar>(job, at);
+}
+
+}  // namespace kiln::internal
+
+#endif  // KILN_EXECUTE_FP32_BODY_H_

@@ -1,0 +1,80 @@
+// Matrix products on fp32_gemm.h: rows of the left operand are broadcast, columns of the right one are lanes.
+#include <utility>
+
+#include "kiln/execute/fp32_gemm.h"
+#include "kiln/execute/reference_fast_nodes.h"
+
+namespace kiln::reference {
+namespace {
+
+class ProductNode : public FastNode {
+ public:
+  ProductNode(FastProduct product, const PostOperations& post, const Value* right, WeightCache& weights)
+      : p_(std::move(product)), post_(post), kernels_(Fp32KernelsOfProcessor()) {
+    for (int64_t i = 0; i < p_.rows; ++i) rows_.push_back(i * p_.a_row);
+    for (int64_t k = 0; k < p_.depth; ++k) {
+      a_depth_.push_back(k * p_.a_depth);
+      b_depth_.push_back(k * kernels_.columns);
+    }
+    if (right != nullptr && right->is_constant() && p_.matrices.size() == 1) {
+      packed_ = weights.Get(*right, {p_.depth, p_.columns, p_.b_depth, p_.b_column}, PanelElements(), [&](float* to) {
+        Pack(right->constant().data<float>().data(), to);
+      });
+    }
+  }
+
+  void Run(std::span<const float* const> operands, const float* residual, float* result,
+           bool parallel) const override {
+    std::vector<float> panels(packed_ != nullptr ? 0 : PanelElements());
+    int64_t in_panels = -1;
+    const float* bias = p_.has_bias ? operands[2] : nullptr;
+    for (size_t i = 0; i < p_.matrices.size(); ++i) {
+      const auto [a, b] = p_.matrices[i];
+      if (packed_ == nullptr && in_panels != b) {
+        Pack(operands[1] + b, panels.data());
+        in_panels = b;
+      }
+      Fp32Product product;
+      product.rows = p_.rows;
+      product.columns = p_.columns;
+      product.a = operands[0] + a;
+      product.a_rows = rows_;
+      product.a_depth = a_depth_;
+      product.b = packed_ != nullptr ? packed_.get() : panels.data();
+      product.b_depth = b_depth_;
+      product.panel_stride = p_.depth * kernels_.columns;
+      const int64_t base = static_cast<int64_t>(i) * p_.rows * p_.columns;
+      MultiplyFp32(kernels_, product, parallel, [&](int64_t row, int64_t column, int64_t count, const float* sums) {
+        const int64_t at = base + row * p_.columns + column;
+        internal::Fp32Finish finish = FinishOf(post_, p_.alpha);
+        finish.count = count;
+        finish.sums = sums;
+        finish.column_bias = bias != nullptr ? bias + column : nullptr;
+        finish.residual = residual != nullptr ? residual + at : nullptr;
+        finish.out = result + at;
+        kernels_.finish(finish);
+      });
+    }
+  }
+
+ private:
+  size_t PanelElements() const { return static_cast<size_t>(PackedSize(p_.depth, p_.columns, kernels_.columns)); }
+  void Pack(const float* from, float* to) const {
+    PackColumns(from, p_.depth, p_.columns, p_.b_depth, p_.b_column, kernels_.columns, to);
+  }
+
+  const FastProduct p_;
+  const PostOperations post_;
+  const internal::Fp32Kernels& kernels_;
+  std::vector<int64_t> rows_, a_depth_, b_depth_;
+  std::shared_ptr<const float> packed_;  // the right operand, where it is constant
+};
+
+}  // namespace
+
+std::unique_ptr<FastNode> MakeFastProduct(const Node& node, FastProduct product, const PostOperations& post,
+                                          WeightCache& weights) {
+  return std::make_unique<ProductNode>(std::move(product), post, node.operand(1), weights);
+}
+
+}  // namespace kiln::reference

@@ -1,0 +1,275 @@
+// The executor's fast kernels against the plain ones, over random shapes, and against each other: the same bits at
+// every processor level, for any number of threads, fused or not.
+#include "kiln/execute/reference_fast.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "kiln/ir/shape_inference.h"
+#include "kiln/support/cpu.h"
+#include "kiln/support/parallel.h"
+#include "kiln/support/random.h"
+#include "tests/execute/evaluate.h"
+
+namespace kiln {
+namespace {
+
+Tensor RandomTensor(const Shape& shape, Random& random) {
+  Tensor t(ElementType::kFloat32, shape);
+  for (float& v : t.data<float>()) v = static_cast<float>(random.Uniform(-1, 1));
+  return t;
+}
+
+bool SameBits(const Tensor& a, const Tensor& b) {
+  return a.type() == b.type() && a.shape() == b.shape() &&
+         std::memcmp(a.bytes(), b.bytes(), static_cast<size_t>(a.num_bytes())) == 0;
+}
+
+// Runs the graph at every processor level, which must not matter.
+StatusOr<std::vector<Tensor>> RunAtEveryLevel(const Graph& graph, const std::vector<Tensor>& inputs) {
+  StatusOr<std::vector<Tensor>> expected;
+  for (const CpuLevel level : kCpuLevels) {
+    LimitCpuLevel(level);
+    const auto executor = ReferenceExecutor::Create(graph);
+    KILN_RETURN_IF_ERROR(executor.status());
+    auto results = (*executor)->Run(inputs);
+    if (level == kCpuLevels[0])
+      expected = std::move(results);
+    else if (expected.ok() && results.ok()) {
+      for (size_t i = 0; i < expected->size(); ++i) {
+        EXPECT_TRUE(SameBits((*expected)[i], (*results)[i])) << "portable and " << NameOf(level) << ", output " << i;
+      }
+    } else {
+      EXPECT_EQ(expected.status(), results.status());
+    }
+  }
+  LimitCpuLevel(kHighestCpuLevel);
+  return expected;
+}
+
+// Runs the node through the executor and through its kernel. Also makes sure that the executor takes a fast kernel.
+void ExpectAgreement(Op op, const std::vector<std::optional<Tensor>>& operands, const AttributeList& attributes) {
+  const OneNode one(op, operands, attributes);
+  std::vector<const Tensor*> pointers;
+  std::vector<Tensor> inputs;
+  reference::NodeShapes shapes;
+  for (const auto& operand : operands) {
+    pointers.push_back(operand.has_value() ? &*operand : nullptr);
+    shapes.operands.push_back(std::nullopt);
+    if (!operand.has_value()) continue;
+    inputs.push_back(*operand);
+    shapes.operands.back() = TensorType{operand->type(), operand->shape()};
+  }
+  const auto expected = EvaluateNode(*one.node, pointers);
+  const auto actual = RunAtEveryLevel(one.graph, inputs);
+  ASSERT_EQ(expected.ok(), actual.ok()) << MessageOf(expected.status()) << " / " << MessageOf(actual.status());
+  if (!expected.ok()) return;
+  const Tensor &e = (*expected)[0], &a = (*actual)[0];
+  ASSERT_EQ(e.shape(), a.shape());
+  shapes.result = {e.type(), e.shape()};
+  EXPECT_TRUE(reference::IsFast(*one.node, shapes));
+  for (int64_t i = 0; i < e.size(); ++i) ASSERT_NEAR(a.ValueAt(i), e.ValueAt(i), 2e-5 * (1 + std::abs(e.ValueAt(i))));
+}
+
+TEST(ReferenceFast, RandomConvolutions) {
+  Random random(11);
+  for (int round = 0; round < 60; ++round) {
+    SCOPED_TRACE(round);
+    const int64_t axes = random.Between(1, 3), groups = random.Below(2) == 0 ? 1 : random.Between(1, 4);
+    const bool depthwise = random.Below(4) == 0;
+    const int64_t in = groups * (depthwise ? 1 : random.Between(1, 9)), out = groups * random.Between(1, 17);
+    const bool nhwc = random.Below(3) == 0;
+    std::vector<int64_t> x = {random.Between(1, 2)}, w = {out, in / groups};
+    Ints strides, dilations, begins, ends;
+    std::vector<int64_t> spatial;
+    for (int64_t a = 0; a < axes; ++a) {
+      spatial.push_back(axes == 3 ? random.Between(7, 9) : random.Between(7, 14));
+      w.push_back(random.Between(1, 4));
+      strides.push_back(random.Between(1, 3));
+      dilations.push_back(random.Between(1, 2));
+      begins.push_back(random.Between(0, 2));
+      ends.push_back(random.Between(0, 2));
+    }
+    if (!nhwc) x.push_back(in);
+    x.insert(x.end(), spatial.begin(), spatial.end());
+    if (nhwc) x.push_back(in);
+    begins.insert(begins.end(), ends.begin(), ends.end());
+    std::optional<Tensor> bias;
+    if (random.Below(2) == 0) bias = RandomTensor({out}, random);
+    ExpectAgreement(Op::kConv, {RandomTensor(Shape(x), random), RandomTensor(Shape(w), random), bias},
+                    {{"group", groups},
+                     {"strides", strides},
+                     {"dilations", dilations},
+                     {"pads", begins},
+                     {"layout", std::string(nhwc ? "nhwc" : "nchw")}});
+  }
+}
+
+TEST(ReferenceFast, RandomProducts) {
+  Random random(14);
+  for (int round = 0; round < 40; ++round) {
+    SCOPED_TRACE(round);
+    const int64_t m = random.Between(1, 9), k = random.Between(1, 9), n = random.Between(1, 9);
+    const int64_t trans_a = random.Between(0, 1), trans_b = random.Between(0, 1);
+    const std::vector<Shape> biases = {Shape{n}, Shape{1, n}};
+    std::optional<Tensor> bias;
+    if (random.Below(2) == 0) bias = RandomTensor(biases[random.Below(2)], random);
+    ExpectAgreement(Op::kGemm,
+                    {RandomTensor(trans_a != 0 ? Shape{k, m} : Shape{m, k}, random),
+                     RandomTensor(trans_b != 0 ? Shape{n, k} : Shape{k, n}, random), bias},
+                    {{"transA", trans_a}, {"transB", trans_b}, {"alpha", bias.has_value() ? 1.0f : 0.5f}});
+    const int64_t batch = random.Between(1, 3);
+    const std::vector<Shape> left = {Shape{m, k}, Shape{batch, m, k}, Shape{2, batch, m, k}};
+    const auto right = [&](Shape lead) {
+      std::vector<int64_t> dims = lead.dims();
+      dims.insert(dims.end(), {trans_b != 0 ? n : k, trans_b != 0 ? k : n});
+      return Shape(dims);
+    };
+    const std::vector<Shape> leads = {Shape{}, Shape{1}, Shape{batch}, Shape{2, 1}};
+    ExpectAgreement(Op::kMatMul,
+                    {RandomTensor(left[random.Below(3)], random), RandomTensor(right(leads[random.Below(4)]), random)},
+                    {{"transpose_b", trans_b}, {"alpha", 0.25f}});
+  }
+}
+
+// A chain of fused multiply-adds from +0 in order of input channels and kernel positions, then the bias: what the
+// kernels promise, written down once more. std::fma is exact.
+TEST(ReferenceFast, SumsAreChainsInAStatedOrder) {
+  Random random(15);
+  const int64_t channels = 37, outputs = 11, size = 9;
+  const Tensor x = RandomTensor({1, channels, size, size}, random), w = RandomTensor({outputs, channels, 3, 3}, random),
+               bias = RandomTensor({outputs}, random);
+  Tensor x_nhwc(ElementType::kFloat32, {1, size, size, channels});
+  for (int64_t c = 0; c < channels; ++c) {
+    for (int64_t p = 0; p < size * size; ++p) {
+      x_nhwc.data<float>()[static_cast<size_t>(p * channels + c)] =
+          x.data<float>()[static_cast<size_t>(c * size * size + p)];
+    }
+  }
+  for (const bool nhwc : {false, true}) {
+    const OneNode one(Op::kConv, {nhwc ? x_nhwc : x, w, bias},
+                      {{"pads", Ints{1, 1, 1, 1}}, {"layout", std::string(nhwc ? "nhwc" : "nchw")}});
+    const auto result = RunAtEveryLevel(one.graph, {nhwc ? x_nhwc : x, w, bias});
+    ASSERT_TRUE(result.ok());
+    for (int64_t o = 0; o < outputs; ++o) {
+      for (int64_t p = 0; p < size * size; ++p) {
+        float sum = 0;
+        for (int64_t c = 0; c < channels; ++c) {
+          for (int64_t k = 0; k < 9; ++k) {
+            const int64_t row = p / size + k / 3 - 1, column = p % size + k % 3 - 1;
+            const bool inside = row >= 0 && row < size && column >= 0 && column < size;
+            const float value = inside ? x.data<float>()[static_cast<size_t>((c * size + row) * size + column)] : 0;
+            sum = std::fma(w.data<float>()[static_cast<size_t>((o * channels + c) * 9 + k)], value, sum);
+          }
+        }
+        const float want = sum + bias.data<float>()[static_cast<size_t>(o)];
+        ASSERT_EQ((*result)[0].data<float>()[static_cast<size_t>(nhwc ? p * outputs + o : o * size * size + p)], want);
+      }
+    }
+  }
+}
+
+// Numbers at the ends of the range: subnormals, infinities, sums that overflow and cancel. NaN is 0x7fc00000.
+TEST(ReferenceFast, SpecialNumbersAreTheSameAtEveryLevel) {
+  Random random(16);
+  const auto special = [&](const Shape& shape) {
+    Tensor t(ElementType::kFloat32, shape);
+    for (float& v : t.data<float>()) {
+      const double magnitude = std::exp2(random.Uniform(-80, 70));
+      v = static_cast<float>(random.Uniform(-1, 1) * magnitude);
+      if (random.Below(40) == 0) v = static_cast<float>(random.Uniform(-1, 1) * 1e-42);
+      if (random.Below(400) == 0) v = random.Below(2) == 0 ? INFINITY : -INFINITY;
+      if (random.Below(40) == 0) v = 0;
+      if (random.Below(40) == 0) v = std::ldexp(1.0f, static_cast<int>(random.Between(-60, 60)));
+    }
+    return t;
+  };
+  bool has_nan = false;
+  for (int round = 0; round < 20; ++round) {
+    const Tensor a = special({33, 47}), b = special({47, 41});
+    const OneNode one(Op::kMatMul, {a, b}, {});
+    const auto result = RunAtEveryLevel(one.graph, {a, b});
+    ASSERT_TRUE(result.ok());
+    for (int64_t i = 0; i < 33; ++i) {
+      for (int64_t j = 0; j < 41; ++j) {
+        float sum = 0;
+        for (int64_t k = 0; k < 47; ++k) {
+          sum = std::fma(a.data<float>()[static_cast<size_t>(i * 47 + k)],
+                         b.data<float>()[static_cast<size_t>(k * 41 + j)], sum);
+        }
+        const auto got = std::bit_cast<uint32_t>((*result)[0].data<float>()[static_cast<size_t>(i * 41 + j)]);
+        has_nan |= std::isnan(sum);
+        ASSERT_EQ(got, std::isnan(sum) ? 0x7fc00000u : std::bit_cast<uint32_t>(sum));
+      }
+    }
+  }
+  EXPECT_TRUE(has_nan);
+}
+
+// conv + add + relu, matmul + clip: in one step where nobody watches, node by node for an observer.
+TEST(ReferenceFast, FusionAndThreadsDoNotChangeTheBits) {
+  Random random(17);
+  for (const bool nhwc : {false, true}) {
+    Graph graph("g");
+    const Shape shape = nhwc ? Shape{1, 13, 13, 24} : Shape{1, 24, 13, 13};
+    Value* x = graph.AddInput("x", {ElementType::kFloat32, shape});
+    Value* w = graph.AddConstant("w", RandomTensor({24, 24, 3, 3}, random));
+    Value* bias = graph.AddConstant("b", RandomTensor({24}, random));
+    Attributes attributes;
+    attributes.Set("pads", Ints{1, 1, 1, 1});
+    attributes.Set("layout", std::string(nhwc ? "nhwc" : "nchw"));
+    Value* y = x;
+    for (int i = 0; i < 2; ++i) {
+      Value* conv = graph.AddNode(Op::kConv, "", {y, w, bias}, {"c" + std::to_string(i)}, attributes)->result();
+      Value* sum = graph.AddNode(Op::kAdd, "", {conv, y}, {"s" + std::to_string(i)})->result();
+      y = graph.AddNode(Op::kRelu, "", {sum}, {"r" + std::to_string(i)})->result();
+    }
+    Attributes leaky;
+    leaky.Set("alpha", 0.3f);
+    Value* columns = graph.AddConstant("m", RandomTensor({shape[3], 19}, random));
+    Value* product = graph.AddNode(Op::kMatMul, "", {y, columns}, {"p"})->result();
+    graph.MarkOutput(graph.AddNode(Op::kLeakyRelu, "", {product}, {"l"}, leaky)->result());
+    ASSERT_TRUE(InferShapes(graph).ok());
+    const Tensor input = RandomTensor({5, shape[1], shape[2], shape[3]}, random);
+    const auto executor = ReferenceExecutor::Create(graph);
+    ASSERT_TRUE(executor.ok());
+    const auto watched = (*executor)->RunBatch(std::span(&input, 1), [](const Value&, const Tensor&) {});
+    ASSERT_TRUE(watched.ok());
+    for (const int threads : {1, 2, 5}) {
+      SetThreadCount(threads);
+      const auto batch = (*executor)->RunBatch(std::span(&input, 1)), whole = (*executor)->Run(std::span(&input, 1));
+      ASSERT_TRUE(batch.ok() && whole.ok());
+      EXPECT_TRUE(SameBits((*watched)[0], (*batch)[0])) << threads;
+      EXPECT_TRUE(SameBits((*watched)[0], (*whole)[0])) << threads;
+    }
+    SetThreadCount(0);
+  }
+}
+
+// Image 2 fails late and image 5 at once, on threads of their own.
+TEST(ReferenceFast, TheFirstErrorIsThatOfTheLowestImage) {
+  Graph graph("g");
+  Value* x = graph.AddInput("x", {ElementType::kInt64, Shape{1, 1}});
+  Value* one = graph.AddConstant("one", Tensor::Of<int64_t>({1}, {1}));
+  graph.MarkOutput(graph.AddNode(Op::kDiv, "quotient", {one, x}, {"y"})->result());
+  ASSERT_TRUE(InferShapes(graph).ok());
+  Tensor input(ElementType::kInt64, {4000, 1});
+  for (int64_t i = 0; i < 4000; ++i) input.data<int64_t>()[static_cast<size_t>(i)] = i < 2000 ? 1 : i % 2;
+  const auto executor = ReferenceExecutor::Create(graph);
+  ASSERT_TRUE(executor.ok());
+  for (const int threads : {1, 2, 3, 8}) {
+    SetThreadCount(threads);
+    for (int round = 0; round < 5; ++round) {
+      const auto result = (*executor)->RunBatch(std::span(&input, 1));
+      ASSERT_FALSE(result.ok());
+      EXPECT_EQ(MessageOf(result.status()).substr(0, 11), "image 2000:")
+          << threads << ": " << MessageOf(result.status());
+    }
+  }
+  SetThreadCount(0);
+}
+
+}  // namespace
+}  // namespace kiln
