@@ -29,7 +29,7 @@ onnx::ModelProto SmallModel() {
   return model;
 }
 
-StatusOr<Graph> Import(const onnx::ModelProto& model) {
+StatusOr<Graph> ImportProto(const onnx::ModelProto& model) {
   return ImportOnnxBytes(model.SerializeAsString(), "test.onnx", "");
 }
 
@@ -142,22 +142,22 @@ onnx::ModelProto Attributes(int nodes, int64_t bytes) {
 
 // 1.3 MB of file: an attribute of a megabyte that a function hands to thousands of nodes.
 TEST(OnnxInlining, ChargesAttributes) {
-  const std::string whole = ErrorOf(Import(Attributes(8000, 1 << 20)));
+  const std::string whole = ErrorOf(ImportProto(Attributes(8000, 1 << 20)));
   EXPECT_THAT(whole, HasSubstr("functions are too large, or called too often, to be inlined; at most 268435456 bytes"));
   // Copies: one of the call's attribute, one for each node, and the body.
   const int nodes = 63;
   const int64_t half = budgets::kOnnxInlinedBytes / (nodes + 1);
-  EXPECT_EQ(ErrorOf(Import(Attributes(nodes, half - 4096))), "no error");
-  EXPECT_THAT(ErrorOf(Import(Attributes(nodes, half))), HasSubstr("to be inlined"));
+  EXPECT_EQ(ErrorOf(ImportProto(Attributes(nodes, half - 4096))), "no error");
+  EXPECT_THAT(ErrorOf(ImportProto(Attributes(nodes, half))), HasSubstr("to be inlined"));
 }
 
 // The name of a call stands before the names of all nodes inside.
 TEST(OnnxInlining, ChargesNames) {
   onnx::ModelProto model = Attributes(4000, 1);
   model.mutable_graph()->mutable_node(0)->set_name(std::string(1 << 16, 'n'));
-  EXPECT_THAT(ErrorOf(Import(model)), HasSubstr("functions are too large, or called too often, to be inlined"));
+  EXPECT_THAT(ErrorOf(ImportProto(model)), HasSubstr("functions are too large, or called too often, to be inlined"));
   model.mutable_graph()->mutable_node(0)->set_name(std::string(1 << 14, 'n'));
-  EXPECT_EQ(ErrorOf(Import(model)), "no error");
+  EXPECT_EQ(ErrorOf(ImportProto(model)), "no error");
 }
 
 // Functions that call one another, one level each.
@@ -192,9 +192,9 @@ TEST(OnnxNodes, AtTheBudget) {
     node->add_input("none");
     node->add_output("");
   }
-  EXPECT_THAT(ErrorOf(Import(model)), testing::Not(HasSubstr("too many nodes")));
+  EXPECT_THAT(ErrorOf(ImportProto(model)), testing::Not(HasSubstr("too many nodes")));
   model.mutable_graph()->add_node()->set_op_type("Relu");
-  EXPECT_THAT(ErrorOf(Import(model)),
+  EXPECT_THAT(ErrorOf(ImportProto(model)),
               HasSubstr("test.onnx: the model has too many nodes; at most 1048576, functions inlined"));
 }
 
