@@ -99,6 +99,50 @@ TEST(SystolicBounds, HoldWhereWeightLoadsAreLongerThanPasses) {
   EXPECT_GT(longer, 10);
 }
 
+// Narrow input ports: a word of the array takes several beats, padding only one. Strides and dilations leave positions
+// out, among them the first ones of the image.
+TEST(SystolicBounds, HoldWhereInputsTakeManyBeats) {
+  Random random(74);
+  int by_inputs = 0;
+  for (int i = 0; i < 60; ++i) {
+    Config config;
+    config.array_rows = 32 << random.Below(2);
+    config.array_columns = 4;
+    config.weight_rows_per_cycle = config.array_rows;
+    config.weight_buffer_words = config.array_rows * 4;
+    config.input_buffer_words = 256;
+    config.memory_latency = kLeastMemoryLatency;
+    config.vector_stage_latency = 1;
+    config.input_port_bytes = kLeastPort;
+    config.weight_port_bytes = config.output_port_bytes = kMostPort;
+    const auto draw = [&](int64_t low, int64_t high) { return static_cast<int32_t>(random.Between(low, high)); };
+    Instruction in = Product(1, draw(8, 64), draw(1, 4));
+    Convolution& c = in.convolution;
+    c.kernel_y = draw(1, 2);
+    c.kernel_x = draw(1, 2);
+    c.stride_y = draw(1, 3);
+    c.stride_x = draw(1, 3);
+    c.dilation_y = draw(1, 2);
+    c.dilation_x = draw(1, 2);
+    c.pad_top = draw(0, 2);
+    c.pad_left = draw(0, 2);
+    c.out_height = draw(1, 8);
+    c.out_width = draw(1, 8);
+    c.height = std::max(1, (c.out_height - 1) * c.stride_y + (c.kernel_y - 1) * c.dilation_y + 1 - c.pad_top);
+    c.width = std::max(1, (c.out_width - 1) * c.stride_x + (c.kernel_x - 1) * c.dilation_x + 1 - c.pad_left);
+    c.input_column_stride = c.channels;
+    c.input_row_stride = int64_t{c.width} * c.channels;
+    in.vector.outer = {1, c.out_height, c.out_width, 1};
+    in.vector.output.outer_stride = {0, int64_t{c.out_width} * c.out_channels, c.out_channels, 0};
+    std::string from;
+    (void)LowerBound(in, config, &from);
+    by_inputs += from == "memory traffic";
+    ExpectBoundsHold(in, config);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(by_inputs, 10);
+}
+
 // By hand: one pixel, one tile. The bound of the array is what the machine cannot avoid: the weights come, are shifted
 // in (32 cycles), one pass of one cycle, and the way out. A second load does not follow.
 TEST(SystolicBounds, OneTileOfATallArrayPaysForOneLoad) {
