@@ -143,6 +143,39 @@ TEST(SystolicBounds, HoldWhereInputsTakeManyBeats) {
   EXPECT_GT(by_inputs, 10);
 }
 
+// Wide input ports: a beat brings several words into the depthwise unit's banks.
+TEST(SystolicBounds, HoldWhereABeatBringsSeveralWords) {
+  Random random(75);
+  for (int i = 0; i < 40; ++i) {
+    Config config;
+    config.array_rows = config.array_columns = 8;
+    config.depthwise_words_per_cycle = 2 << random.Below(4);
+    config.depthwise_multipliers = 9;
+    config.input_port_bytes = config.weight_port_bytes = config.operand_port_bytes = config.output_port_bytes =
+        kMostPort;
+    config.memory_latency = kLeastMemoryLatency;
+    config.vector_stage_latency = 1;
+    Instruction in = Product(1, 8, 8);
+    in.opcode = Opcode::kDepthwise;
+    Convolution& c = in.convolution;
+    c.channels = c.out_channels = 8 * static_cast<int32_t>(random.Between(1, 2));
+    c.kernel_y = c.kernel_x = 3;
+    c.stride_y = c.stride_x = 2;
+    c.pad_top = c.pad_left = static_cast<int32_t>(random.Between(0, 1));
+    c.out_height = static_cast<int32_t>(random.Between(2, 10));
+    c.out_width = static_cast<int32_t>(random.Between(2, 10));
+    c.height = 2 * c.out_height;
+    c.width = 2 * c.out_width;
+    c.input_column_stride = c.channels;
+    c.input_row_stride = int64_t{c.width} * c.channels;
+    in.vector.outer = {1, c.out_height, c.out_width, 1};
+    in.vector.length = c.channels;
+    in.vector.output.outer_stride = {0, int64_t{c.out_width} * c.channels, c.channels, 0};
+    ExpectBoundsHold(in, config);
+    if (HasFailure()) return;
+  }
+}
+
 // By hand: one pixel, one tile. The bound of the array is what the machine cannot avoid: the weights come, are shifted
 // in (32 cycles), one pass of one cycle, and the way out. A second load does not follow.
 TEST(SystolicBounds, OneTileOfATallArrayPaysForOneLoad) {
