@@ -1,12 +1,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <unordered_map>
 
 #include "kiln/frontend/onnx.h"
 #include "kiln/frontend/onnx_expand.h"
+#include "kiln/frontend/onnx_narrow.h"
 #include "kiln/frontend/onnx_tensor.h"
+#include "kiln/numerics/codec.h"
+#include "kiln/numerics/microscaling.h"
 #include "kiln/numerics/quantise.h"
 #include "kiln/support/file.h"
 
@@ -20,12 +24,28 @@ bool IsRounded(const Value& value) {
   return type.scheme != Scheme::kNone || type.format.name != "fp32";
 }
 
-// ONNX's integer types that hold the codes of a format; annotations that need none of them cannot be exported.
-std::optional<ElementType> StorageOf(const Format& format) {
+// How ONNX stores the codes of a format.
+struct Storage {
+  ElementType element = ElementType::kInt8;  // of whole bytes
+  std::string narrow;                        // or a type that Kiln's graphs do not have (onnx_narrow.h), by its format
+  CodeRange range;                           // of integers
+  bool is_float() const { return narrow == "e4m3" || narrow == "e5m2"; }
+};
+
+// nullopt where ONNX's quantisers have no type for a format.
+std::optional<Storage> StorageOf(const Format& format) {
+  if (format.name == "e4m3" || format.name == "e5m2") return Storage{ElementType::kFloat32, format.name, {}};
   if (!format.is_whole()) return std::nullopt;
-  if (format.bits <= 8) return format.is_signed ? ElementType::kInt8 : ElementType::kUint8;
-  if (format.bits <= 16) return format.is_signed ? ElementType::kInt16 : ElementType::kUint16;
-  if (format.bits == 32 && format.is_signed) return ElementType::kInt32;
+  const auto integers = [&](int bits) {
+    const int64_t codes = int64_t{1} << bits;
+    return format.is_signed ? CodeRange{-codes / 2, codes / 2 - 1} : CodeRange{0, codes - 1};
+  };
+  if (format.bits == 4) return Storage{ElementType::kInt8, format.name, integers(4)};
+  if (format.bits <= 8) return Storage{format.is_signed ? ElementType::kInt8 : ElementType::kUint8, "", integers(8)};
+  if (format.bits <= 16) {
+    return Storage{format.is_signed ? ElementType::kInt16 : ElementType::kUint16, "", integers(16)};
+  }
+  if (format.bits == 32 && format.is_signed) return Storage{ElementType::kInt32, "", integers(32)};
   return std::nullopt;
 }
 
@@ -57,6 +77,12 @@ Tensor CodeTensor(ElementType storage, Shape shape, const std::vector<int64_t>& 
 
 constexpr int kMostQuantBits = 16;
 
+// The number that the low `bits` of a code are in two's complement.
+int64_t SignExtended(uint32_t code, int bits) {
+  const int64_t value = code & ((int64_t{1} << bits) - 1);
+  return value >= int64_t{1} << (bits - 1) ? value - (int64_t{1} << bits) : value;
+}
+
 // Calls visit(element, index of its scale) for all elements in row-major order.
 template <typename Visit>
 void ForEachChannel(const Shape& shape, const Quantisation& q, const Visit& visit) {
@@ -79,8 +105,10 @@ class Exporter {
   Status AddConstants();
   Status AddNode(const Node& node);
   Status AddQuantisation(const Value& value);
-  Status QuantiseConstant(const Value& value, const Quantisation& q, ElementType storage);
-  Status QuantiseActivation(const Value& value, const Quantisation& q, ElementType storage);
+  Status QuantiseConstant(const Value& value, const Quantisation& q, const Storage& storage);
+  Status QuantiseActivation(const Value& value, const Quantisation& q, const Storage& storage);
+  // A constant with a scale for each block along an axis.
+  Status QuantiseBlocks(const Value& value, const Quantisation& q);
   // Through a Quant of QONNX.
   void QuantiseInQonnx(const Value& value, const Quantisation& q);
   void AddOutputs();
@@ -101,7 +129,11 @@ class Exporter {
   static void SetAttribute(onnx::NodeProto* node, const std::string& name, const Attribute& value);
   static void SetType(const TensorType& type, onnx::TypeProto* proto);
   // Scale and zero point of a quantisation as initialisers; their names.
-  std::pair<std::string, std::string> ScaleAndZeroPoint(const Value& value, const Quantisation& q, ElementType storage);
+  std::pair<std::string, std::string> ScaleAndZeroPoint(const Value& value, const Quantisation& q,
+                                                        const Storage& storage);
+  // Codes as an initialiser.
+  void CodeInitialiser(const std::string& name, const Shape& shape, const Storage& storage,
+                       const std::vector<int64_t>& codes);
   Status CannotExpress(const Value& value, std::string_view why) const;
 
   const Graph& graph_;
@@ -377,27 +409,43 @@ Status Exporter::AddNode(const Node& node) {
 
 Status Exporter::CannotExpress(const Value& value, std::string_view why) const {
   return UnsupportedAt(graph_.source(), "value '" + value.name() + "'", fmt::format("ONNX cannot say {}", why),
-                       "its quantisers know integers of up to 16 bits, per tensor or per channel; IR text (.kir) holds "
-                       "every annotation");
+                       "its quantisers know integers of up to 16 bits, e4m3 and e5m2, per tensor or per channel, and "
+                       "constants of up to 8 bits per block; IR text (.kir) holds every annotation");
+}
+
+void Exporter::CodeInitialiser(const std::string& name, const Shape& shape, const Storage& storage,
+                               const std::vector<int64_t>& codes) {
+  if (storage.narrow.empty()) {
+    Initialiser(name, CodeTensor(storage.element, shape, codes));
+  } else {
+    WriteNarrowTensor(storage.narrow, shape, codes, name, proto_.add_initializer());
+  }
 }
 
 std::pair<std::string, std::string> Exporter::ScaleAndZeroPoint(const Value& value, const Quantisation& q,
-                                                                ElementType storage) {
-  const bool per_tensor = q.scales.size() == 1 && q.axis < 0;
-  const Shape shape = per_tensor ? Shape{} : Shape{static_cast<int64_t>(q.scales.size())};
+                                                                const Storage& storage) {
+  std::vector<float> scales = q.scales;
+  std::vector<int64_t> zero_points(q.zero_points.begin(), q.zero_points.end());
+  if (q.type.scheme == Scheme::kNone) scales = {1.0f};
+  zero_points.resize(scales.size(), 0);
+  const bool per_tensor = scales.size() == 1 && q.axis < 0;
+  const Shape shape = per_tensor ? Shape{} : Shape{static_cast<int64_t>(scales.size())};
   const std::string scale = FreshName(value.name() + "/scale");
   const std::string zero_point = FreshName(value.name() + "/zero_point");
-  Initialiser(scale, Tensor::Of<float>(shape, q.scales));
-  Initialiser(zero_point, CodeTensor(storage, shape, {q.zero_points.begin(), q.zero_points.end()}));
+  Initialiser(scale, Tensor::Of<float>(shape, scales));
+  CodeInitialiser(zero_point, shape, storage, zero_points);
   return {scale, zero_point};
 }
 
 Status Exporter::AddQuantisation(const Value& value) {
   if (!IsRounded(value)) return OkStatus();
   const Quantisation& q = *value.quantisation();
-  if (q.type.scheme == Scheme::kPerBlock) return CannotExpress(value, "scales per block");
   const Format& format = q.type.format;
-  const std::optional<ElementType> storage = StorageOf(format);
+  if (q.type.scheme == Scheme::kPerBlock) {
+    if (!value.is_constant()) return CannotExpress(value, "scales per block that are found while the network runs");
+    return QuantiseBlocks(value, q);
+  }
+  const std::optional<Storage> storage = StorageOf(format);
   if (!storage) return CannotExpress(value, "format " + format.name);
   if (format.rounding != Rounding::kNearestEven || format.overflow != Overflow::kSaturate) {
     return CannotExpress(value, "format " + format.name + ": it rounds to nearest even and saturates");
@@ -405,17 +453,19 @@ Status Exporter::AddQuantisation(const Value& value) {
   if (value.element() != ElementType::kFloat32)
     return CannotExpress(value, "an annotation on a value that is not fp32");
   const bool per_channel = q.axis >= 0;
-  const bool fits = !q.scales.empty() && q.scales.size() == q.zero_points.size() &&
-                    (per_channel ? value.has_shape() && q.axis < value.shape().rank() &&
-                                       value.shape()[q.axis] == static_cast<int64_t>(q.scales.size())
-                                 : q.scales.size() == 1);
+  const bool values_are_codes = q.type.scheme == Scheme::kNone && storage->is_float();
+  const bool fits =
+      values_are_codes || (!q.scales.empty() && q.scales.size() == q.zero_points.size() &&
+                           (per_channel ? value.has_shape() && q.axis < value.shape().rank() &&
+                                              value.shape()[q.axis] == static_cast<int64_t>(q.scales.size())
+                                        : q.scales.size() == 1));
   if (!fits) {
     return ErrorAt(graph_.source(), "value '" + value.name() + "'",
                    fmt::format("annotation has {} scales and {} zero points on axis {}", q.scales.size(),
                                q.zero_points.size(), q.axis),
                    "one of each, or one of each per index of the axis");
   }
-  if (options_.quantisers == Quantisers::kQonnx && q.type.format.bits <= kMostQuantBits) {
+  if (options_.quantisers == Quantisers::kQonnx && format.is_integer() && format.bits <= kMostQuantBits) {
     QuantiseInQonnx(value, q);
     return OkStatus();
   }
@@ -456,32 +506,82 @@ void Exporter::QuantiseInQonnx(const Value& value, const Quantisation& q) {
   read_names_[&value] = result;
 }
 
-Status Exporter::QuantiseConstant(const Value& value, const Quantisation& q, ElementType storage) {
-  const CodeRange range = CodesOf(q.type.format, q.type.symmetric);
+Status Exporter::QuantiseConstant(const Value& value, const Quantisation& q, const Storage& storage) {
+  const CodeRange range = storage.is_float() ? CodeRange{} : CodesOf(q.type.format, q.type.symmetric);
   const Tensor& tensor = value.constant();
+  const auto values = tensor.data<float>();
   std::vector<int64_t> codes(static_cast<size_t>(tensor.size()));
-  ForEachChannel(tensor.shape(), q, [&](int64_t element, size_t channel) {
-    const float x = tensor.data<float>()[static_cast<size_t>(element)];
-    codes[static_cast<size_t>(element)] =
-        QuantiseToCode(x, InverseScale(q.scales[channel]), q.zero_points[channel], range);
-  });
+  if (q.type.scheme == Scheme::kNone) {
+    for (size_t i = 0; i < codes.size(); ++i) codes[i] = EncodeFloat(q.type.format, values[i]);
+  } else {
+    ForEachChannel(tensor.shape(), q, [&](int64_t element, size_t channel) {
+      const float x = values[static_cast<size_t>(element)], inverse = InverseScale(q.scales[channel]);
+      codes[static_cast<size_t>(element)] = storage.is_float()
+                                                ? int64_t{EncodeFloat(q.type.format, x * inverse)}
+                                                : QuantiseToCode(x, inverse, q.zero_points[channel], range);
+    });
+  }
   const std::string code_name = FreshName(value.name() + "/codes");
-  Initialiser(code_name, CodeTensor(storage, tensor.shape(), codes));
+  CodeInitialiser(code_name, tensor.shape(), storage, codes);
   const auto [scale, zero_point] = ScaleAndZeroPoint(value, q, storage);
   onnx::NodeProto* node = Emit("DequantizeLinear", value.name(), {code_name, scale, zero_point}, {value.name()});
   if (q.axis >= 0) SetAttribute(node, "axis", int64_t{q.axis});
   return OkStatus();
 }
 
-Status Exporter::QuantiseActivation(const Value& value, const Quantisation& q, ElementType storage) {
-  if (storage == ElementType::kInt32) return CannotExpress(value, "32-bit codes of an activation");
+Status Exporter::QuantiseBlocks(const Value& value, const Quantisation& q) {
+  const Format& element = q.type.format;
+  const Tensor& tensor = value.constant();
+  const Shape& shape = tensor.shape();
+  Storage storage{ElementType::kInt8, "", {}};  // of fixed point, whose binary places go to the scale
+  if (element.name == "e4m3" || element.name == "e5m2") storage = *StorageOf(element);
+  const bool sayable = storage.is_float() || (element.is_integer() && element.is_signed && element.bits <= 8);
+  if (!sayable) return CannotExpress(value, "format " + element.name + " in blocks");
+  if (value.element() != ElementType::kFloat32 || q.axis < 0 || q.axis >= shape.rank() || !q.scales.empty()) {
+    return CannotExpress(value, "these scales per block");
+  }
+  if (element.bits == 4 && element.is_integer()) storage.narrow = "int4";
+  const BlockCodec codec(q.type);
+  const float unit = std::ldexp(1.0f, element.is_integer() ? -element.fraction_bits : 0);
+  int64_t inner = 1;
+  for (int i = q.axis + 1; i < shape.rank(); ++i) inner *= shape[i];
+  const int64_t length = shape[q.axis], blocks = codec.BlocksOf(length), block = codec.block_size();
+  const int64_t outer = tensor.size() == 0 ? 0 : tensor.size() / (length * inner);
+  std::vector<int64_t> codes(static_cast<size_t>(tensor.size()));
+  std::vector<float> scales(static_cast<size_t>(outer * blocks * inner));
+  std::vector<float> row;
+  for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t i = 0; i < inner; ++i) {
+      for (int64_t b = 0; b < blocks; ++b) {
+        const auto at = [&](int64_t k) { return static_cast<size_t>((o * length + b * block + k) * inner + i); };
+        const int64_t count = std::min(block, length - b * block);
+        row.clear();
+        for (int64_t k = 0; k < count; ++k) row.push_back(tensor.data<float>()[at(k)]);
+        const float scale = codec.ScaleValue(codec.ScaleCode(row.data(), count));
+        scales[static_cast<size_t>((o * blocks + b) * inner + i)] = scale * unit;
+        for (int64_t k = 0; k < count; ++k) {
+          const uint32_t code = codec.ElementCode(row[static_cast<size_t>(k)], scale);
+          codes[at(k)] = storage.is_float() ? int64_t{code} : SignExtended(code, element.bits);
+        }
+      }
+    }
+  }
+  std::vector<int64_t> scale_dims = shape.dims();
+  scale_dims[static_cast<size_t>(q.axis)] = blocks;
+  const std::string code_name = FreshName(value.name() + "/codes"), scale_name = FreshName(value.name() + "/scale");
+  CodeInitialiser(code_name, shape, storage, codes);
+  Initialiser(scale_name, Tensor::Of<float>(Shape(scale_dims), scales));
+  onnx::NodeProto* node = Emit("DequantizeLinear", value.name(), {code_name, scale_name}, {value.name()});
+  SetAttribute(node, "axis", int64_t{q.axis});
+  SetAttribute(node, "block_size", block);
+  return OkStatus();
+}
+
+Status Exporter::QuantiseActivation(const Value& value, const Quantisation& q, const Storage& storage) {
+  if (storage.element == ElementType::kInt32) return CannotExpress(value, "32-bit codes of an activation");
   std::string real = ReadName(value);
-  const CodeRange used = CodesOf(q.type.format, q.type.symmetric);
-  const CodeRange whole = storage == ElementType::kInt8    ? CodeRange{-128, 127}
-                          : storage == ElementType::kUint8 ? CodeRange{0, 255}
-                          : storage == ElementType::kInt16 ? CodeRange{-32768, 32767}
-                                                           : CodeRange{0, 65535};
-  if (!(used == whole)) {
+  const CodeRange used = storage.is_float() ? storage.range : CodesOf(q.type.format, q.type.symmetric);
+  if (!(used == storage.range)) {
     if (q.axis >= 0) return CannotExpress(value, "fewer codes than the type has, with a scale per channel");
     const std::string least = FreshName(value.name() + "/least");
     const std::string greatest = FreshName(value.name() + "/greatest");

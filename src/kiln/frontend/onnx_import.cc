@@ -13,6 +13,7 @@
 #include "kiln/frontend/onnx.h"
 #include "kiln/frontend/onnx_budget.h"
 #include "kiln/frontend/onnx_external.h"
+#include "kiln/frontend/onnx_narrow.h"
 #include "kiln/frontend/onnx_rules.h"
 #include "kiln/frontend/onnx_schedule.h"
 #include "kiln/frontend/onnx_tensor.h"
@@ -89,6 +90,7 @@ class Importer {
   onnx::ModelProto& model_;
   std::string source_;
   ExternalFiles files_;
+  NarrowValues narrow_;
   ElementBudget budget_;
   KnownTensors known_;
   const ImportOptions& options_;
@@ -189,7 +191,9 @@ Status Importer::AddInitialisers() {
   };
   for (auto& proto : *model_.mutable_graph()->mutable_initializer()) {
     const std::string name = proto.name();
+    const std::string_view narrow = NarrowFormatOf(proto.data_type());
     KILN_RETURN_IF_ERROR(add(name, TakeTensor(proto, source_, "initialiser '" + name + "'", files_)));
+    if (!narrow.empty()) narrow_.NoteConstant(main_.values[name], narrow);
   }
   for (auto& proto : *model_.mutable_graph()->mutable_sparse_initializer()) {
     const std::string name = proto.values().name();
@@ -266,7 +270,11 @@ Status Importer::ReadDeclaredTypes() {
     declared_[info.name()] = std::move(type);
     return OkStatus();
   };
-  for (const auto& info : model_.graph().value_info()) KILN_RETURN_IF_ERROR(read(info));
+  for (const auto& info : model_.graph().value_info()) {
+    // Values of narrow types are other values in the graph (onnx_narrow.h).
+    if (!NarrowFormatOf(info.type().tensor_type().elem_type()).empty()) continue;
+    KILN_RETURN_IF_ERROR(read(info));
+  }
   for (const auto& info : model_.graph().output()) KILN_RETURN_IF_ERROR(read(info));
   return OkStatus();
 }
@@ -405,6 +413,7 @@ Status Importer::AddConstantNode(onnx::NodeProto& proto, int index, Scope& scope
     referred.set_name(attribute->name());
     attribute = &referred;
   }
+  const std::string_view narrow = attribute->has_t() ? NarrowFormatOf(attribute->t().data_type()) : "";
   KILN_RETURN_IF_ERROR(ReadAttribute(*attribute, place, attributes));
   const Attribute& value = attributes.begin()->second;
   const auto length = [](const auto& list) { return Shape{static_cast<int64_t>(list.size())}; };
@@ -419,6 +428,7 @@ Status Importer::AddConstantNode(onnx::NodeProto& proto, int index, Scope& scope
     tensor = Tensor::OfStrings(length(*list), *list);
   const std::string& name = proto.output(0);
   scope.values[name] = graph_.AddConstant(ResultName(scope, name), std::move(tensor));
+  if (!narrow.empty()) narrow_.NoteConstant(scope.values[name], narrow);
   return OkStatus();
 }
 
@@ -471,7 +481,8 @@ Status Importer::AddOperator(onnx::NodeProto& proto, int index, const std::strin
       scope.outputs.count(proto.output(0)) == 0) {
     return bind(node.operand(0), 0);
   }
-  KILN_RETURN_IF_ERROR(ApplyRules(node));
+  KILN_RETURN_IF_ERROR(narrow_.Import(node));
+  if (!node.emitted()) KILN_RETURN_IF_ERROR(ApplyRules(node));
   if (!node.emitted()) {
     KILN_CHECK(op.has_value());
     const int most = InfoOf(*op).max_results;

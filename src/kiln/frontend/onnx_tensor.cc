@@ -1,5 +1,7 @@
 #include "kiln/frontend/onnx_tensor.h"
 
+#include "kiln/frontend/onnx_narrow.h"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -202,6 +204,7 @@ std::string OnnxTypeName(int64_t data_type) {
 
 StatusOr<Tensor> TakeTensor(onnx::TensorProto& proto, const std::string& source, const std::string& place,
                             ExternalFiles& files) {
+  if (!NarrowFormatOf(proto.data_type()).empty()) return TakeNarrowTensor(proto, source, place, files);
   KILN_ASSIGN_OR_RETURN(const Header header, ReadHeader(proto, source, place));
   StatusOr<Tensor> tensor = Tensor();
   if (proto.data_location() == onnx::TensorProto::EXTERNAL) {

@@ -29,6 +29,15 @@ bool TurnQuant(Graph& graph, Node& root) {
   return true;
 }
 
+// Quantise rounds as an annotation does, in every format.
+bool TurnQuantise(Graph& graph, Node& root) {
+  std::optional<Quantisation> annotation = AnnotationOf(root);
+  const bool can = annotation.has_value() && annotation->axis < 0 && annotation->type.scheme != Scheme::kPerBlock;
+  if (root.operand(0)->is_constant() || !can) return false;
+  BecomeRounding(graph, root, root.operand(0), *std::move(annotation));
+  return true;
+}
+
 bool TurnDequantizeLinear(Graph& graph, Node& root) {
   std::optional<Quantisation> annotation = AnnotationOf(root);
   Value* codes = root.operand(0);
@@ -117,6 +126,7 @@ bool AnnotateOperand(Graph& graph, Node& root) {
 StatusOr<Changed> AnnotateActivations::Run(Graph& graph, PassContext&) const {
   KILN_ASSIGN_OR_RETURN(const Changed turned, ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
                           if (root.op() == Op::kQuant) return TurnQuant(g, root);
+                          if (root.op() == Op::kQuantise) return TurnQuantise(g, root);
                           return root.op() == Op::kDequantizeLinear && TurnDequantizeLinear(g, root);
                         }));
   const bool merged = MergeRoundings(graph);

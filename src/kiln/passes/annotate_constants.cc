@@ -59,7 +59,9 @@ bool FoldQuantiser(Graph& graph, Node& root) {
   std::optional<Quantisation> annotation = plain ? std::nullopt : AnnotationOf(root);
   if (!plain && !annotation.has_value()) return false;
   std::optional<Tensor> value = ValueOf(root);
-  if (value.has_value() && annotation.has_value()) value = ThereAndBack(*value, *annotation);
+  // Quantise itself computes as the annotation says.
+  const bool computes_itself = root.op() == Op::kQuantise;
+  if (value.has_value() && annotation.has_value() && !computes_itself) value = ThereAndBack(*value, *annotation);
   if (!value.has_value()) return false;
   ReplaceByConstant(graph, root, *std::move(value), std::move(annotation));
   return true;
@@ -93,6 +95,7 @@ StatusOr<Changed> AnnotateConstants::Run(Graph& graph, PassContext&) const {
       case Op::kDequantizeLinear:
       case Op::kQuant:
       case Op::kBipolarQuant:
+      case Op::kQuantise:
         return FoldQuantiser(g, root);
       case Op::kTranspose:
       case Op::kReshape:

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kiln/ir/indexing.h"
+#include "kiln/ir/text.h"
 #include "kiln/numerics/quantise.h"
 #include "kiln/passes/rewrite.h"
 
@@ -147,6 +148,10 @@ std::optional<Quantisation> AnnotationOf(const Node& quantiser) {
       return OfQuant(quantiser);
     case Op::kBipolarQuant:
       return OfBipolarQuant(quantiser);
+    case Op::kQuantise: {
+      auto annotation = ParseQuantisation(quantiser.attributes().String("type", ""), "");
+      return annotation.ok() ? std::optional(*std::move(annotation)) : std::nullopt;
+    }
     default:
       return std::nullopt;
   }

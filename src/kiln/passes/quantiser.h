@@ -13,6 +13,7 @@ namespace kiln {
 // The annotation that says what a node does to the values that pass through it, with exactly the node's parameters.
 //   QuantizeLinear, DequantizeLinear   int8, uint8, int16 or uint16 by the element type of the codes; all codes are
 //   used Quant                              int<N> or uint<N> of the bit width; narrow, signed: symmetric (-max to max)
+//   Quantise                           the annotation in its attribute
 //   BipolarQuant                       of a constant: int2, narrow, of whose codes -1, 0, 1 it uses two
 // nullopt where no annotation says it, and the node has to stay:
 //   parameters that are not constant, scales that are not fp32, positive, finite and with a finite inverse
