@@ -124,6 +124,27 @@ TEST(Application, InspectsTheDemo) {
   EXPECT_THAT(shapes.out, HasSubstr("1x16x28x28"));
 }
 
+TEST(Application, InspectsWhatItCannotImport) {
+  const std::string model = "tests/errors/files/unknown-operator.onnx";
+  const Outcome table = Call({"inspect", model});
+  ASSERT_EQ(table.code, kExitOk) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("takes x f32 1x2x4x4; gives y f32 of unknown shape"));
+  EXPECT_THAT(table.out, HasSubstr("Pirouette"));
+  EXPECT_THAT(table.out, HasSubstr("summary: 1 of 1 operator not supported, in 1 of 1 node: Pirouette"));
+  const Outcome json = Call({"inspect", model, "--json"});
+  ASSERT_EQ(json.code, kExitOk) << json.err;
+  const nlohmann::json parsed = nlohmann::json::parse(json.out);
+  EXPECT_EQ(parsed["unsupported"], nlohmann::json({"Pirouette"}));
+  EXPECT_EQ(parsed["operators"]["Pirouette"]["first_node"], "spin");
+  // A type that Kiln does not hold: the operators are fine.
+  const Outcome type = Call({"inspect", "tests/errors/files/flipped-type.onnx"});
+  ASSERT_EQ(type.code, kExitOk) << type.err;
+  EXPECT_THAT(type.out, HasSubstr("float8e4m3fn"));
+  EXPECT_THAT(type.out, HasSubstr("summary: every operator is supported"));
+  // A model that contradicts itself is an error as before.
+  EXPECT_NE(Call({"inspect", "tests/errors/files/cyclic.onnx"}).code, kExitOk);
+}
+
 // --json is what it is of the other commands; a bare one, wherever it stands, is standard output.
 TEST(Application, InspectsIntoJson) {
   const std::string model = "models/demo_fashion_mnist.onnx";

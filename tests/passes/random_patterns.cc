@@ -24,7 +24,7 @@ class Builder {
       for (int i = static_cast<int>(Pick(1, 3)); i > 0; --i) x = MatrixStage(x);
     } else if (Coin()) {
       x = Tokens(x);
-      for (int i = static_cast<int>(Pick(1, 3)); i > 0; --i) x = TokenStage(x);
+      for (int i = static_cast<int>(Pick(2, 6)); i > 0; --i) x = TokenStage(x);
     }
     graph_.MarkOutput(x);
     // A second output from the middle pins a value that a pass would like to fold away.
@@ -237,11 +237,19 @@ class Builder {
   }
 
   Value* TokenStage(Value* x) {
-    switch (random_.Below(3)) {
+    switch (random_.Below(8)) {
       case 0:
         return LayerNorm(x);
       case 1:
         return Gelu(x);
+      case 2:
+        return RmsNorm(x);
+      case 3:
+        return Rope(x);
+      case 4:
+        return Swiglu(x);
+      case 5:
+        return Einsum(x);
       default:
         return Either(Op::kAdd, x, Attention(x));
     }
@@ -267,6 +275,70 @@ class Builder {
     if (Coin()) x = Either(Op::kMul, x, Constant(Shape{4}, 0.5, 1.5));
     if (Coin()) x = Either(Op::kAdd, x, Constant(Shape{4}, -1, 1));
     return x;
+  }
+
+  Value* RmsNorm(Value* x) {
+    Value* mean = Mean(Coin() ? Add(Op::kPow, {x, Scalar(2)}) : Add(Op::kMul, {x, x}));
+    Value* sum = Either(Op::kAdd, mean, Scalar(1e-2));
+    Value* y = nullptr;
+    switch (random_.Below(4)) {
+      case 0:
+        y = Add(Op::kDiv, {x, Add(Op::kSqrt, {sum})});
+        break;
+      case 1:
+        y = Either(Op::kMul, x, Add(Op::kReciprocal, {Add(Op::kSqrt, {sum})}));
+        break;
+      case 2:
+        y = Either(Op::kMul, x, Add(Op::kDiv, {Scalar(1), Add(Op::kSqrt, {sum})}));
+        break;
+      default:
+        y = Either(Op::kMul, x, Add(Op::kPow, {sum, Scalar(-0.5)}));
+    }
+    return Coin() ? Either(Op::kMul, y, Constant(Shape{4}, 0.5, 1.5)) : y;
+  }
+
+  // Two of the four features turned by an angle for each token. Now and then a spelling that is none: halves in place.
+  Value* Rope(Value* x) {
+    const int64_t tokens = x->shape()[1];
+    const auto half = [&](int64_t first, int64_t end) {
+      return Add(Op::kSlice, {x, Ints({first}), Ints({end}), Ints({Coin() ? 2 : -1})});
+    };
+    Value* low = half(0, 2);
+    Value* high = half(2, Coin() ? 4 : INT64_MAX);
+    if (random_.Below(6) == 0) std::swap(low, high);
+    Value* turned = Add(Op::kConcat, {Add(Op::kNeg, {high}), low}, With("axis", int64_t{-1}));
+    const Shape angles = Coin() ? Shape{tokens, 4} : Shape{1, tokens, 4};
+    return Either(Op::kAdd, Either(Op::kMul, x, Constant(angles, -1, 1)),
+                  Either(Op::kMul, turned, Constant(angles, -1, 1)));
+  }
+
+  Value* Swiglu(Value* x) {
+    Value* gate = Linear(x, 4);
+    return Linear(Product({gate, Add(Op::kSigmoid, {gate}), Linear(x, 4)}), 4);
+  }
+
+  // x is [1, tokens, 4]; the result, too.
+  Value* Einsum(Value* x) {
+    const int64_t tokens = x->shape()[1];
+    const auto apply = [&](std::string equation, std::vector<Value*> operands) {
+      return Add(Op::kEinsum, std::move(operands), With("equation", std::move(equation)));
+    };
+    switch (random_.Below(6)) {
+      case 0:
+        return apply("btc, dc -> btd", {x, Constant(Shape{4, 4}, -0.5, 0.5)});
+      case 1:
+        return apply("...tc,ts->...sc", {x, Constant(Shape{tokens, tokens}, -0.3, 0.3)});
+      case 2:  // no sum at all
+        return apply("btc,c,t->btc", {x, Constant(Shape{4}, -1, 1), Constant(Shape{tokens}, -1, 1)});
+      case 3: {  // attention's scores and their product
+        Value* scores = apply("bic,bjc->bij", {x, x});
+        return apply("bij,bjc->bic", {Add(Op::kTanh, {scores}), x});
+      }
+      case 4:  // a label twice in an operand: the kernel's alone
+        return apply("btc,dd,c->btc", {x, Constant(Shape{2, 2}, -0.5, 0.5), Constant(Shape{4}, -1, 1)});
+      default:
+        return apply("btc->btc", {x});
+    }
   }
 
   Value* Attention(Value* x) {

@@ -1,6 +1,7 @@
 // kiln inspect: what a network consists of.
 #include <fmt/format.h>
 #include <CLI/App.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -8,6 +9,7 @@
 #include "kiln/cli/command.h"
 #include "kiln/cli/network_summary.h"
 #include "kiln/frontend/model.h"
+#include "kiln/frontend/onnx_outline.h"
 #include "kiln/ir/work.h"
 #include "kiln/passes/pipeline.h"
 #include "kiln/report/text.h"
@@ -71,6 +73,51 @@ std::string Json(const Graph& graph, const NetworkSummary& summary) {
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
+// A file that is an ONNX model and yet cannot be imported, for `reason`.
+std::string OutlineText(const std::string& source, const OnnxOutline& outline, const std::string& reason) {
+  std::string text = fmt::format("{}: {}, {}\n", CleanUtf8(source), Counted(outline.nodes, "node"),
+                                 Counted(outline.parameters, "parameter"));
+  text += CleanUtf8(fmt::format("takes {}; gives {}\n", outline.inputs, outline.outputs));
+  text += CleanUtf8(fmt::format("cannot be imported: {}\n\n", reason));
+  Table table;
+  table.Column("operator").Right("nodes").Column("supported").Column("first node");
+  std::string missing;
+  int64_t kinds = 0, nodes = 0;
+  for (const OnnxOutline::Operator& row : outline.operators) {
+    table.Row({CleanUtf8(Shorten(row.name, 60)), Thousands(row.nodes), row.supported ? "yes" : "NO",
+               row.supported ? "" : CleanUtf8(Shorten(row.first_node, 48))});
+    if (row.supported) continue;
+    missing += (missing.empty() ? "" : ", ") + row.name;
+    ++kinds;
+    nodes += row.nodes;
+  }
+  text += table.ToString();
+  if (kinds == 0) return text + "\nsummary: every operator is supported; what keeps the file out stands above\n";
+  return text + CleanUtf8(fmt::format("\nsummary: {} of {} not supported, in {} of {}: {}\n", kinds,
+                                      Counted(std::ssize(outline.operators), "operator"), nodes,
+                                      Counted(outline.nodes, "node"), missing));
+}
+
+std::string OutlineJson(const std::string& source, const OnnxOutline& outline, const std::string& reason) {
+  using nlohmann::ordered_json;
+  ordered_json json;
+  json["model"] = source;
+  json["import_error"] = reason;
+  json["ir_version"] = outline.ir_version;
+  json["opsets"] = ordered_json::object();
+  for (const auto& [domain, version] : outline.opsets) json["opsets"][domain.empty() ? "ai.onnx" : domain] = version;
+  json["nodes"] = outline.nodes;
+  json["parameters"] = outline.parameters;
+  json["operators"] = ordered_json::object();
+  json["unsupported"] = ordered_json::array();
+  for (const OnnxOutline::Operator& row : outline.operators) {
+    json["operators"][row.name] = {
+        {"nodes", row.nodes}, {"supported", row.supported}, {"first_node", row.first_node}};
+    if (!row.supported) json["unsupported"].push_back(row.name);
+  }
+  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
 class InspectCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -93,7 +140,21 @@ class InspectCommand final : public Command {
     KILN_RETURN_IF_ERROR(CheckOutputs({json_}, inputs));
     LoadOptions load;
     load.clean_up = !raw_;
-    KILN_ASSIGN_OR_RETURN(Graph graph, LoadModel(model_, load));
+    StatusOr<Graph> loaded = LoadModel(model_, load);
+    if (!loaded.ok()) {
+      // Any ONNX model is shown, with what Kiln does not support; a model that contradicts itself is an error.
+      const std::string extension = std::filesystem::path(model_).extension().string();
+      if (extension != ".onnx" && extension != ".ONNX") return loaded.status();
+      const StatusOr<OnnxOutline> outline = OutlineOnnx(model_);
+      if (!outline.ok()) return loaded.status();
+      const bool supported = std::all_of(outline->operators.begin(), outline->operators.end(),
+                                         [](const OnnxOutline::Operator& row) { return row.supported; });
+      if (supported && loaded.status().code() != StatusCode::kUnimplemented) return loaded.status();
+      const std::string reason = MessageOf(loaded.status());
+      return WriteResults(context.out, json_, OutlineText(model_, *outline, reason),
+                          OutlineJson(model_, *outline, reason));
+    }
+    Graph graph = *std::move(loaded);
     if (optimised_) {
       PassContext passes;
       KILN_RETURN_IF_ERROR(RunPasses(graph, StandardPipeline(), passes));

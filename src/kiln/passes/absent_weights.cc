@@ -26,6 +26,7 @@ Role RoleOf(const Node& node, int i) {
     case Op::kBatchNormalization:
       return i == 1 || i == 4 ? Role::kPositive : i >= 2 ? Role::kWeight : Role::kActivation;
     case Op::kLayerNormalization:
+    case Op::kRmsNormalization:
     case Op::kInstanceNormalization:
     case Op::kGroupNormalization:
       return i == 1 ? Role::kPositive : i >= 2 ? Role::kWeight : Role::kActivation;

@@ -14,6 +14,7 @@
 #include "kiln/passes/eliminate_common_subexpressions.h"
 #include "kiln/passes/eliminate_dead_code.h"
 #include "kiln/passes/eliminate_identities.h"
+#include "kiln/passes/expand_einsum.h"
 #include "kiln/passes/expand_integer_operators.h"
 #include "kiln/passes/fold_batch_norm.h"
 #include "kiln/passes/fold_constants.h"
@@ -25,6 +26,9 @@
 #include "kiln/passes/recognise_gelu.h"
 #include "kiln/passes/recognise_hard_swish.h"
 #include "kiln/passes/recognise_layer_norm.h"
+#include "kiln/passes/recognise_rms_norm.h"
+#include "kiln/passes/recognise_rope.h"
+#include "kiln/passes/recognise_swiglu.h"
 #include "kiln/passes/spread_annotations.h"
 
 namespace kiln {

@@ -63,6 +63,8 @@ std::span<const std::string_view> CleanUpPipeline() {
 std::span<const std::string_view> StandardPipeline() {
   static constexpr auto kNames = std::to_array<std::string_view>({
       KILN_CLEAN_UP,
+      "expand-einsum",
+      "eliminate-identities",
       // Arithmetic before what looks for it: one spelling of "times a constant" is enough for the patterns.
       "canonicalise-windows",
       "canonicalise-arithmetic",
@@ -75,6 +77,9 @@ std::span<const std::string_view> StandardPipeline() {
       "recognise-gelu",
       "recognise-hard-swish",
       "recognise-layer-norm",
+      "recognise-rms-norm",
+      "recognise-rope",
+      "recognise-swiglu",
       "recognise-attention",
       "canonicalise-pooling",
       "canonicalise-linear",

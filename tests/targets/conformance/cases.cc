@@ -283,6 +283,11 @@ std::vector<Case> MakeCases() {
          return b.Done({b.Op(Op::kLayerNormalization,
                              {b.Input({1, 6, 48}), b.Weights({48}, 0.5, 1.5), b.Weights({48}, -0.5, 0.5)}, Axis(-1))});
        }},
+      {"normalise.rms_norm",
+       [] {
+         Builder b("rms_norm");
+         return b.Done({b.Op(Op::kRmsNormalization, {b.Input({1, 6, 48}), b.Weights({48}, 0.5, 1.5)}, Axis(-1))});
+       }},
       {"reduce.mean_last_axis",
        [] {
          Builder b("mean");

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "fmt/format.h"
+#include "kiln/ir/describe.h"
 #include "kiln/ir/work.h"
 #include "kiln/numerics/quantise.h"
 #include "kiln/support/check.h"
@@ -116,6 +117,9 @@ Group Lowering::PlanNode(const Node& node) {
       return group;
     case Op::kLayerNormalization:
       follow(Group::Kind::kLayerNorm, 3, 3);
+      return group;
+    case Op::kRmsNormalization:
+      follow(Group::Kind::kLayerNorm, 2, 2);
       return group;
     default:
       break;
@@ -389,7 +393,7 @@ std::string Lowering::ForeignReason(const Value* value) const {
                ? " without block scales"
                : fmt::format(" with {} scales of {}", config_.scale_format.name, config_.block_size);
   }
-  return fmt::format("'{}' is held as {}{}, this design point writes {}, {} and integers", value->name(),
+  return fmt::format("{} is held as {}{}, this design point writes {}, {} and integers", NameForUser(*value),
                      type.format.name, blocks, own, config_.vector_format.name);
 }
 
@@ -442,6 +446,10 @@ Status Lowering::Emit(const Group& group) {
 StatusOr<Lowered> Lowering::Run() {
   for (const Value* value : graph_.Values()) {
     if (!value->has_shape() || !value->shape().IsKnown()) {
+      if (const Node* node = DataDependentNode(value)) {
+        return UnsupportedAt(graph_.source(), node->Describe(), "gives a result whose shape depends on the data",
+                             "compile the network up to this node; the reference level runs all of it");
+      }
       return ErrorAt(graph_.source(), fmt::format("value '{}'", value->name()), "has no known shape",
                      "give the shapes of all inputs, batch 1");
     }

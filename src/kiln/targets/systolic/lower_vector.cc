@@ -537,15 +537,22 @@ StatusOr<Kernel> Lowering::EmitLayerNorm(const Group& group) {
   if (!axis.has_value()) return ErrorAt(graph_.source(), node.Describe(), "its axis is beyond its rank", "");
   int64_t length = 1;
   for (int i = *axis; i < input.rank(); ++i) length *= input.shape[static_cast<size_t>(i)];
+  // A root mean square needs one sum, of the squares: both passes read the operand, and no row is buffered.
+  const bool centred = node.op() == Op::kLayerNormalization;
   const int64_t limit = int64_t{config_.vector_row_buffer_words} * config_.lanes();
-  if (length > limit) return ToHost(fmt::format("rows of {} elements; the row buffer holds {}", length, limit));
-  if (config_.vector_stages < 3) return ToHost("the vector unit has fewer than 3 stages");
+  if (centred && length > limit) {
+    return ToHost(fmt::format("rows of {} elements; the row buffer holds {}", length, limit));
+  }
+  const int stages = centred ? 3 : 2;
+  if (config_.vector_stages < stages) return ToHost(fmt::format("the vector unit has fewer than {} stages", stages));
   if (length == 0) return ToHost("a tensor without elements");
 
   // Normalised axes as one.
   std::vector<int64_t> rows(input.shape.begin(), input.shape.begin() + *axis);
   rows.push_back(length);
-  Kernel kernel = NewKernel(group, "vector", fmt::format("layer norm {}{}", ShapeText(input.shape), group.chain.text));
+  Kernel kernel = NewKernel(
+      group, "vector",
+      fmt::format("{} norm {}{}", centred ? "layer" : "rms", ShapeText(input.shape), group.chain.text));
   const View result = ResultView(group.result);
   // Block scales can stay where their axis is the one that is normalised.
   View written = result;
@@ -560,7 +567,8 @@ StatusOr<Kernel> Lowering::EmitLayerNorm(const Group& group) {
   spec.output = *target;
   spec.operands = {*source};
   spec.rows_are_last_axis = true;
-  Stage affine{.op = StageOp::kFma, .a = Argument::kImmediate, .b = Argument::kImmediate, .immediate_a = 1};
+  Stage affine{.op = centred ? StageOp::kFma : StageOp::kMultiply, .a = Argument::kImmediate, .immediate_a = 1};
+  if (centred) affine.b = Argument::kImmediate;
   for (int i : {1, 2}) {
     const Value* value = node.operand(i);
     if (value == nullptr) continue;
@@ -573,6 +581,11 @@ StatusOr<Kernel> Lowering::EmitLayerNorm(const Group& group) {
     (i == 1 ? affine.a : affine.b) = argument;
   }
   const float inverse_length = 1.0f / static_cast<float>(length);
+  const float epsilon = node.attributes().Float("epsilon", 1e-5f);
+  KILN_ASSIGN_OR_RETURN(const std::vector<Stage> inverse_root,
+                        PlacedStages({WithImmediate(StageOp::kMultiply, inverse_length),
+                                      WithImmediate(StageOp::kAdd, epsilon),
+                                      {.op = StageOp::kReciprocalSquareRoot}}));
   Pass mean;
   mean.source = Source::kOperand0;
   mean.reduce = Reduce::kSum;
@@ -580,18 +593,19 @@ StatusOr<Kernel> Lowering::EmitLayerNorm(const Group& group) {
   mean.to_row_buffer = true;
   mean.scalar_stages = {WithImmediate(StageOp::kMultiply, inverse_length)};
   Pass variance;
-  variance.source = Source::kRowBuffer;
-  variance.stages = {WithScalar(StageOp::kSubtract, 0), {.op = StageOp::kSquare}};
+  variance.source = centred ? Source::kRowBuffer : Source::kOperand0;
+  if (centred) variance.stages = {WithScalar(StageOp::kSubtract, 0)};
+  variance.stages.push_back({.op = StageOp::kSquare});
   variance.reduce = Reduce::kSum;
   variance.into = 1;
-  const float epsilon = node.attributes().Float("epsilon", 1e-5f);
-  KILN_ASSIGN_OR_RETURN(variance.scalar_stages, PlacedStages({WithImmediate(StageOp::kMultiply, inverse_length),
-                                                              WithImmediate(StageOp::kAdd, epsilon),
-                                                              {.op = StageOp::kReciprocalSquareRoot}}));
-  spec.passes = {
-      mean, variance,
-      FinalPass(Source::kRowBuffer, {WithScalar(StageOp::kSubtract, 0), WithScalar(StageOp::kMultiply, 1), affine},
-                group.chain)};
+  variance.scalar_stages = inverse_root;
+  std::vector<Stage> last = {WithScalar(StageOp::kMultiply, 1), affine};
+  if (centred) {
+    last.insert(last.begin(), WithScalar(StageOp::kSubtract, 0));
+    spec.passes = {mean, variance, FinalPass(Source::kRowBuffer, last, group.chain)};
+  } else {
+    spec.passes = {variance, FinalPass(Source::kOperand0, last, group.chain)};
+  }
   KILN_RETURN_IF_ERROR(EmitVector(spec, &kernel.works));
   KILN_RETURN_IF_ERROR(Land(written, result, &kernel.works));
   views_[group.result] = result;

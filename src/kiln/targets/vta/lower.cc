@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "fmt/format.h"
+#include "kiln/ir/describe.h"
 #include "kiln/ir/work.h"
 #include "kiln/numerics/quantise.h"
 #include "kiln/support/check.h"
@@ -169,7 +170,7 @@ void Lowering::Plan() {
 // Values
 
 StatusOr<Codes> Lowering::CodesOf(const Value& value) const {
-  const std::string who = fmt::format("'{}'", value.name());
+  const std::string who = NameForUser(value);
   if (value.element() != ElementType::kFloat32) return ToHost(fmt::format("{} is no fp32", who));
   if (!value.quantisation().has_value()) return ToHost(fmt::format("{} is not quantised", who));
   const Quantisation& q = *value.quantisation();
@@ -308,16 +309,16 @@ StridedView Lowering::StandingOf(const Shape& shape, Order order) const {
 }
 
 StatusOr<MapView> Lowering::OnMachine(const Value* value, Layer* layer, Order order) {
-  if (value->is_constant()) return ToHost(fmt::format("'{}' is a constant", value->name()));
+  if (value->is_constant()) return ToHost(NameForUser(*value) + " is a constant");
   KILN_RETURN_IF_ERROR(CodesOf(*value).status());
   const Location& at = locations_.at(value);
   const StridedView strided = ViewOf(value, order);
   const auto shape = ImageShapeOf(strided.shape);
-  if (!shape.has_value()) return ToHost(fmt::format("'{}' has more than three axes that are not 1", value->name()));
+  if (!shape.has_value()) return ToHost(NameForUser(*value) + " has more than three axes that are not 1");
   if (at.map < 0) return AsPatches(value, Patch(), shape->height, shape->width, layer, order);
 
   const FeatureMap& map = out_.maps[static_cast<size_t>(at.map)];
-  const auto no_image = [&] { return ToHost(fmt::format("'{}' is no image in the machine's layout", value->name())); };
+  const auto no_image = [&] { return ToHost(NameForUser(*value) + " is no image in the machine's layout"); };
   if (map.wide || shape->channels != map.channels || strided.offset % map.channels != 0) return no_image();
   MapView view{at.map, 0, 0, 1, 1, shape->height, shape->width, shape->channels};
   const size_t rank = strided.shape.size();
@@ -355,7 +356,7 @@ StatusOr<MapView> Lowering::AsPatches(const Value* value, const Patch& patch, in
   KILN_CHECK(at.slot >= 0);
   const StridedView strided = ViewOf(value, order);
   const auto shape = ImageShapeOf(strided.shape);
-  if (!shape.has_value()) return ToHost(fmt::format("'{}' has more than three axes that are not 1", value->name()));
+  if (!shape.has_value()) return ToHost(NameForUser(*value) + " has more than three axes that are not 1");
   const int64_t channels = shape->channels * patch.kernel_y * patch.kernel_x;
   const bool plain = patch == Patch();
   for (const Packed& packed : packed_) {
@@ -545,6 +546,10 @@ StatusOr<Network> Lowering::Run() {
   }
   for (const Value* value : graph_.Values()) {
     if (value->has_shape() && value->shape().IsKnown()) continue;
+    if (const Node* node = DataDependentNode(value)) {
+      return UnsupportedAt(graph_.source(), node->Describe(), "gives a result whose shape depends on the data",
+                           "compile the network up to this node; the reference level runs all of it");
+    }
     return ErrorAt(graph_.source(), fmt::format("value '{}'", value->name()), "has no known shape",
                    "give the shapes of all inputs, batch 1");
   }

@@ -1,0 +1,125 @@
+#include "kiln/frontend/onnx_outline.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl.h>
+#include <unistd.h>
+
+#include <limits>
+#include <set>
+
+#include "kiln/frontend/onnx_rules.h"
+#include "kiln/frontend/onnx_schedule.h"
+#include "kiln/frontend/onnx_tensor.h"
+#include "kiln/ir/checked_math.h"
+
+namespace kiln {
+namespace {
+
+// ONNX itself is "" and "ai.onnx"; QONNX has had three names.
+std::string CanonicalDomain(const std::string& domain) {
+  if (domain == "ai.onnx") return "";
+  if (domain == "onnx.brevitas" || domain == "finn.custom_op.general") return "qonnx.custom_op.general";
+  return domain;
+}
+
+std::string FullName(const std::string& domain, const std::string& op_type) {
+  return domain.empty() ? op_type : domain + "." + op_type;
+}
+
+std::string Describe(const onnx::ValueInfoProto& info) {
+  if (!info.type().has_tensor_type()) return info.name() + " (not a tensor)";
+  const auto& tensor = info.type().tensor_type();
+  const auto element = FindElementTypeByOnnxCode(tensor.elem_type());
+  std::string text =
+      info.name() + " " + (element.has_value() ? std::string(NameOf(*element)) : OnnxTypeName(tensor.elem_type()));
+  if (!tensor.has_shape()) return text + " of unknown shape";
+  std::string shape;
+  for (const auto& dim : tensor.shape().dim()) {
+    shape += shape.empty() ? "" : "x";
+    shape += dim.has_dim_value() ? fmt::format("{}", dim.dim_value()) : dim.dim_param().empty() ? "?" : dim.dim_param();
+  }
+  return text + " " + (shape.empty() ? "scalar" : shape);
+}
+
+class Outliner {
+ public:
+  explicit Outliner(const onnx::ModelProto& model) : model_(model) {}
+
+  OnnxOutline Run() {
+    out_.ir_version = model_.ir_version();
+    for (const auto& opset : model_.opset_import()) out_.opsets[CanonicalDomain(opset.domain())] = opset.version();
+    for (const auto& function : model_.functions()) {
+      functions_.insert(FullName(CanonicalDomain(function.domain()), function.name()));
+    }
+    std::set<std::string> initialisers;
+    for (const auto& tensor : model_.graph().initializer()) {
+      initialisers.insert(tensor.name());
+      const auto element = FindElementTypeByOnnxCode(tensor.data_type());
+      if (!element.has_value() || !IsFloat(*element)) continue;
+      int64_t count = 1;
+      for (int64_t dim : tensor.dims()) count = SaturatingMul(count, dim);
+      out_.parameters = SaturatingAdd(out_.parameters, count);
+    }
+    const auto list = [&](const auto& values, std::string& text) {
+      for (const auto& info : values) {
+        if (initialisers.contains(info.name())) continue;
+        text += (text.empty() ? "" : ", ") + Describe(info);
+      }
+    };
+    list(model_.graph().input(), out_.inputs);
+    list(model_.graph().output(), out_.outputs);
+    Count(model_.graph().node());
+    for (const auto& function : model_.functions()) Count(function.node());
+    for (auto& [name, row] : rows_) out_.operators.push_back(std::move(row));
+    return std::move(out_);
+  }
+
+ private:
+  void Count(const NodeProtos& nodes) {
+    for (int i = 0; i < nodes.size(); ++i) {
+      const onnx::NodeProto& node = nodes[i];
+      ++out_.nodes;
+      const std::string domain = CanonicalDomain(node.domain()), name = FullName(domain, node.op_type());
+      OnnxOutline::Operator& row = rows_[name];
+      if (row.nodes++ == 0) {
+        row.name = name;
+        row.first_node = NameOfNode(node, i);
+        row.supported = functions_.contains(name) || FindOpByOnnxName(domain, node.op_type()).has_value() ||
+                        (domain.empty() && (node.op_type() == "Constant" || HasComposition(node.op_type())));
+      }
+      // The graphs of If, Loop and Scan. Protocol buffers themselves limit how deep they nest.
+      for (const auto& attribute : node.attribute()) {
+        if (attribute.has_g()) Count(attribute.g().node());
+        for (const auto& graph : attribute.graphs()) Count(graph.node());
+      }
+    }
+  }
+
+  const onnx::ModelProto& model_;
+  OnnxOutline out_;
+  std::set<std::string> functions_;
+  std::map<std::string, OnnxOutline::Operator> rows_;
+};
+
+}  // namespace
+
+StatusOr<OnnxOutline> OutlineOnnx(const std::filesystem::path& path) {
+  const std::string source = path.string();
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return NotFoundAt(source, "", "no such file", "check the path");
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return ErrorAt(source, "", "cannot be opened", "check its permissions");
+  google::protobuf::io::FileInputStream stream(file);
+  stream.SetCloseOnDelete(true);
+  google::protobuf::io::CodedInputStream coded(&stream);
+  coded.SetTotalBytesLimit(std::numeric_limits<int>::max());
+  onnx::ModelProto model;
+  if (!model.ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage() || !model.has_graph()) {
+    return ErrorAt(source, "", "is not an ONNX model, or is damaged", "a protobuf ModelProto is expected");
+  }
+  return Outliner(model).Run();
+}
+
+}  // namespace kiln

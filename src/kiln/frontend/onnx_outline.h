@@ -1,0 +1,37 @@
+// What an ONNX file holds, also one that cannot be imported: operators are counted, and told apart by whether Kiln
+// supports them. Nothing is inferred, and no weight is read.
+#ifndef KILN_FRONTEND_ONNX_OUTLINE_H_
+#define KILN_FRONTEND_ONNX_OUTLINE_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kiln/support/status.h"
+
+namespace kiln {
+
+struct OnnxOutline {
+  struct Operator {
+    std::string name;  // with its domain, where that is not ai.onnx: "com.acme.Scale"
+    int64_t nodes = 0;
+    bool supported = false;  // by import; a node may still be refused for an attribute, a type or its opset
+    std::string first_node;
+  };
+  int64_t ir_version = 0;
+  std::map<std::string, int64_t> opsets;  // by domain; "" is ai.onnx
+  std::string inputs, outputs;            // "image f32 1x3x?x?", several joined by ", "; without initialisers
+  int64_t nodes = 0;                      // those of functions and of the graphs in If, Loop and Scan as well
+  int64_t parameters = 0;                 // elements of floating-point initialisers
+  std::vector<Operator> operators;        // by name
+};
+
+// Reads the file's structure.
+//   errors  no such file; not an ONNX model
+StatusOr<OnnxOutline> OutlineOnnx(const std::filesystem::path& path);
+
+}  // namespace kiln
+
+#endif  // KILN_FRONTEND_ONNX_OUTLINE_H_
