@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "kiln/support/random.h"
 #include "kiln/ir/random_graph.h"
+#include "kiln/support/random.h"
 #include "tests/execute/evaluate.h"
 
 namespace kiln {
@@ -93,11 +93,12 @@ TEST(ReferenceSelect, ScatterAddsWhatMeetsInOnePlace) {
                                                   Floats({1, 2}, {9, 8})}))[0]
                   .ToFloats(),
               ElementsAre(1, 8, 9, 4));
-  EXPECT_THAT(All(Evaluate(Op::kScatterElements,
-                           {Tensor::Of<int8_t>({1}, {127}), Tensor::Of<int64_t>({1}, {0}), Tensor::Of<int8_t>({1}, {1})},
-                           {{"reduction", std::string("add")}}))[0]
-                  .ToInts(),
-              ElementsAre(-128));
+  EXPECT_THAT(
+      All(Evaluate(Op::kScatterElements,
+                   {Tensor::Of<int8_t>({1}, {127}), Tensor::Of<int64_t>({1}, {0}), Tensor::Of<int8_t>({1}, {1})},
+                   {{"reduction", std::string("add")}}))[0]
+          .ToInts(),
+      ElementsAre(-128));
 }
 
 TEST(ReferenceSelect, GatherByIndexTuples) {
@@ -136,8 +137,8 @@ TEST(ReferenceSelect, NonMaxSuppressionGivesAsManyRowsAsItSelects) {
   const Tensor boxes = Floats({1, 3, 4}, {0, 0, 1, 1, 0, 0.25f, 1, 1.25f, 5, 5, 6, 6});
   const Tensor scores = Floats({1, 1, 3}, {0.5f, 0.9f, 0.7f});
   const auto run = [&](int64_t most, float overlap, float score) {
-    return All(Evaluate(Op::kNonMaxSuppression, {boxes, scores, IntList({most}), Floats({1}, {overlap}),
-                                                 Floats({1}, {score})}))[0];
+    return All(Evaluate(Op::kNonMaxSuppression,
+                        {boxes, scores, IntList({most}), Floats({1}, {overlap}), Floats({1}, {score})}))[0];
   };
   // 0.75 / 1.25 = 0.6 is the overlap of the first two.
   EXPECT_THAT(run(3, 0.5f, 0).ToInts(), ElementsAre(0, 0, 1, 0, 0, 2));
@@ -149,8 +150,8 @@ TEST(ReferenceSelect, NonMaxSuppressionGivesAsManyRowsAsItSelects) {
 
 TEST(ReferenceNormalise, RootMeanSquareByHand) {
   // mean(9 + 16) / 2 = 12.5; with epsilon 3.5 the root is 4.
-  const auto y = All(Evaluate(Op::kRmsNormalization, {Floats({1, 2}, {3, 4}), Floats({2}, {4, -2})},
-                              {{"epsilon", 3.5f}}));
+  const auto y =
+      All(Evaluate(Op::kRmsNormalization, {Floats({1, 2}, {3, 4}), Floats({2}, {4, -2})}, {{"epsilon", 3.5f}}));
   EXPECT_THAT(y[0].ToFloats(), Pointwise(FloatNear(1e-6f), {3.0f, -2.0f}));
 }
 

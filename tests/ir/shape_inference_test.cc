@@ -484,10 +484,12 @@ TEST(ShapeInference, Indexing) {
   ExpectErrors({
       {"input %x : f32[3x4] input %i : i64[2] %y = gather_elements %x, %i", "as many axes in both"},
       {"input %x : f32[3x4] input %i : i64[2x5] %y = gather_elements %x, %i", "at most 4 along axis 1"},
-      {"input %x : f32[3x4] input %i : i64[1x4] input %u : f32[2x4] %y = scatter_elements %x, %i, %u", "the same shape"},
+      {"input %x : f32[3x4] input %i : i64[1x4] input %u : f32[2x4] %y = scatter_elements %x, %i, %u",
+       "the same shape"},
       {"input %x : f32[2x3] input %i : i64[5x3] %y = gather_nd %x, %i", "indices of 3 numbers"},
       {"input %x : f32[2x3] input %i : i64[5x2] %y = gather_nd %x, %i {batch_dims=2}", "batch_dims is 2"},
-      {"input %x : f32[2x3] input %i : i64[5x1] input %u : f32[5x4] %y = scatter_nd %x, %i, %u", "updates are 5x4; 5x3"},
+      {"input %x : f32[2x3] input %i : i64[5x1] input %u : f32[5x4] %y = scatter_nd %x, %i, %u",
+       "updates are 5x4; 5x3"},
       {"input %x : f32[2x3] const %k : i64[1] = [4] %y, %i = top_k %x, %k", "k is [4] along axis 1"},
       {"input %b : f32[1x6x4] input %s : f32[1x2x5] %y = non_max_suppression %b, %s", "as many batches and boxes"},
   });
@@ -531,8 +533,8 @@ TEST(ShapeInference, EveryOperatorHasACase) {
   std::set<Op> seen;
   for (const std::vector<Case>& cases :
        {ConvolutionsAndPoolsCases(), MatrixProductsCases(), NormalisationsCases(), CuttingAndJoiningCases(),
-        NewAxesCases(), MadeFromNumbersCases(), QuantisedOperatorsCases(), ElementWiseCases(), ReductionsCases(), IndexCases(),
-        RecurrentCases()}) {
+        NewAxesCases(), MadeFromNumbersCases(), QuantisedOperatorsCases(), ElementWiseCases(), ReductionsCases(),
+        IndexCases(), RecurrentCases()}) {
     for (const Case& c : cases) {
       const auto graph = ParseGraph(InGraph(c.body), "", {.elided_as_inputs = true});
       ASSERT_TRUE(graph.ok());

@@ -111,8 +111,7 @@ std::string OutlineJson(const std::string& source, const OnnxOutline& outline, c
   json["operators"] = ordered_json::object();
   json["unsupported"] = ordered_json::array();
   for (const OnnxOutline::Operator& row : outline.operators) {
-    json["operators"][row.name] = {
-        {"nodes", row.nodes}, {"supported", row.supported}, {"first_node", row.first_node}};
+    json["operators"][row.name] = {{"nodes", row.nodes}, {"supported", row.supported}, {"first_node", row.first_node}};
     if (!row.supported) json["unsupported"].push_back(row.name);
   }
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";

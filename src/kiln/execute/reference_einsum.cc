@@ -17,7 +17,7 @@ template <typename T>
 using SumOf = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
 
 struct LabelWalk {
-  std::vector<int> labels;  // the result's, then those that are summed over
+  std::vector<int> labels;                    // the result's, then those that are summed over
   std::vector<std::vector<int64_t>> strides;  // [operand][label of `labels`], in elements
 };
 

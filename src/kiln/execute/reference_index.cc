@@ -103,9 +103,8 @@ KernelResult GatherElementsKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(Tensor out, call.NewTensor(x.type(), indices.shape()));
   return VisitBytes(call, 0, [&](auto zero) -> KernelResult {
     using T = decltype(zero);
-    KILN_RETURN_IF_ERROR(VisitElements(call, x, indices, [&](int64_t n, int64_t element) {
-      Elements<T>(out)[n] = Elements<T>(x)[element];
-    }));
+    KILN_RETURN_IF_ERROR(VisitElements(
+        call, x, indices, [&](int64_t n, int64_t element) { Elements<T>(out)[n] = Elements<T>(x)[element]; }));
     return One(std::move(out));
   });
 }

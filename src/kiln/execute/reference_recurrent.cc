@@ -77,9 +77,8 @@ StatusOr<std::vector<Function>> ActivationsOf(const KernelCall& call, const std:
     if (info->takes_alpha && next_alpha < alphas.size()) alpha = alphas[next_alpha++];
     if (info->takes_beta && next_beta < betas.size()) beta = betas[next_beta++];
     const bool clips = call.attributes().Has("clip") && clip > 0;
-    out.emplace_back([=](double x) {
-      return info->apply(clips ? std::min(std::max(x, -clip), clip) : x, alpha, beta);
-    });
+    out.emplace_back(
+        [=](double x) { return info->apply(clips ? std::min(std::max(x, -clip), clip) : x, alpha, beta); });
   }
   return out;
 }
@@ -96,9 +95,7 @@ struct Geometry {
   Shape YShape() const {
     return batch_first ? Shape{batch, steps, directions, hidden} : Shape{steps, directions, batch, hidden};
   }
-  Shape StateShape() const {
-    return batch_first ? Shape{batch, directions, hidden} : Shape{directions, batch, hidden};
-  }
+  Shape StateShape() const { return batch_first ? Shape{batch, directions, hidden} : Shape{directions, batch, hidden}; }
 };
 
 Status RequireShape(const KernelCall& call, int i, const Shape& shape) {
@@ -163,9 +160,9 @@ struct Step {
   const Geometry& g;
   const std::vector<Function>& functions;  // of all directions
   int64_t direction;
-  const T *x, *w, *r, *b, *p;      // of this step and direction; b and p may be null
-  const std::vector<double>& h;    // the state before
-  std::vector<double>& c;          // the cell, of LSTM
+  const T *x, *w, *r, *b, *p;    // of this step and direction; b and p may be null
+  const std::vector<double>& h;  // the state before
+  std::vector<double>& c;        // the cell, of LSTM
   std::vector<double>* h_after;
   bool linear_before_reset, input_forget;
 
@@ -185,9 +182,7 @@ struct Step {
     for (int64_t i = 0; i < g.hidden; ++i) sum += state[static_cast<size_t>(i)] * static_cast<double>(row[i]);
     return sum;
   }
-  double Peephole(int64_t i, int64_t j) const {
-    return p == nullptr ? 0 : static_cast<double>(p[i * g.hidden + j]);
-  }
+  double Peephole(int64_t i, int64_t j) const { return p == nullptr ? 0 : static_cast<double>(p[i * g.hidden + j]); }
   double Apply(size_t function, double value) const {
     const size_t each = functions.size() / static_cast<size_t>(g.directions);
     return functions[static_cast<size_t>(direction) * each + function](value);
@@ -215,8 +210,7 @@ void StepGru(Step<T>& s) {
   }
   for (size_t j = 0; j < n; ++j) {
     const auto i = static_cast<int64_t>(j);
-    const double from_state =
-        s.linear_before_reset ? reset[j] * s.FromState(2, i, s.h) : s.FromState(2, i, state);
+    const double from_state = s.linear_before_reset ? reset[j] * s.FromState(2, i, s.h) : s.FromState(2, i, state);
     const double candidate = s.Apply(1, s.FromInput(2, i) + from_state);
     (*s.h_after)[j] = (1 - z[j]) * candidate + z[j] * s.h[j];
   }
@@ -230,8 +224,7 @@ void StepLstm(Step<T>& s) {
     const double before = s.c[j];
     const double in = s.Apply(0, s.FromInput(0, i) + s.FromState(0, i, s.h) + s.Peephole(0, i) * before);
     const double forget =
-        s.input_forget ? 1 - in
-                       : s.Apply(0, s.FromInput(2, i) + s.FromState(2, i, s.h) + s.Peephole(2, i) * before);
+        s.input_forget ? 1 - in : s.Apply(0, s.FromInput(2, i) + s.FromState(2, i, s.h) + s.Peephole(2, i) * before);
     const double cell = s.Apply(1, s.FromInput(3, i) + s.FromState(3, i, s.h));
     s.c[j] = forget * before + in * cell;
     const double out = s.Apply(0, s.FromInput(1, i) + s.FromState(1, i, s.h) + s.Peephole(1, i) * s.c[j]);
@@ -314,8 +307,7 @@ KernelResult RNNKernel(const KernelCall& call) {
 
 KernelResult GRUKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(const Geometry g, GeometryOf(call, 3));
-  KILN_ASSIGN_OR_RETURN(const auto functions,
-                        ActivationsOf(call, {"Sigmoid", "Tanh"}, static_cast<int>(g.directions)));
+  KILN_ASSIGN_OR_RETURN(const auto functions, ActivationsOf(call, {"Sigmoid", "Tanh"}, static_cast<int>(g.directions)));
   return VisitFloat(call, 0, [&](auto zero) {
     using T = decltype(zero);
     return Recur<T>(call, g, functions, StepGru<T>);

@@ -47,8 +47,7 @@ Status ExpandRmsNorm(Graph& graph, Node& node) {
     KILN_RETURN_IF_ERROR(InferNode(graph, *added));
     return added->result();
   };
-  Value* list =
-      graph.AddConstant(name + "/axes", Tensor::Of<int64_t>(Shape{static_cast<int64_t>(axes.size())}, axes));
+  Value* list = graph.AddConstant(name + "/axes", Tensor::Of<int64_t>(Shape{static_cast<int64_t>(axes.size())}, axes));
   Value* epsilon =
       graph.AddConstant(name + "/epsilon", ScalarOf(x->element(), node.attributes().Float("epsilon", 1e-5f)));
   KILN_ASSIGN_OR_RETURN(Value * squares, emit(Op::kMul, "squares", {x, x}));

@@ -4,7 +4,8 @@ namespace kiln {
 
 std::string NameForUser(const Value& value) {
   const std::string& name = value.name();
-  const bool made_up = name.size() > 1 && name[0] == 'v' && name.find_first_not_of("0123456789", 1) == std::string::npos;
+  const bool made_up =
+      name.size() > 1 && name[0] == 'v' && name.find_first_not_of("0123456789", 1) == std::string::npos;
   if (!made_up || value.producer() == nullptr || value.producer()->name().empty()) return "'" + name + "'";
   return "the result of '" + value.producer()->name() + "'";
 }

@@ -43,7 +43,8 @@ Status InferRecurrent(Context& c, int64_t gates) {
   for (int i = 0; i < 8; ++i) KILN_RETURN_IF_ERROR(RequireRank(c, i, kNames[i], kRanks[i]));
   Dimension steps(c, "steps"), batch(c, "a batch"), input(c, "an input size"), hidden(c, "a hidden size");
   if (c.node().attributes().Has("hidden_size")) {
-    if (c.Int("hidden_size", 0) < 1) return c.Error(fmt::format("hidden_size is {}", c.Int("hidden_size", 0)), "1 or more");
+    if (c.Int("hidden_size", 0) < 1)
+      return c.Error(fmt::format("hidden_size is {}", c.Int("hidden_size", 0)), "1 or more");
     KILN_RETURN_IF_ERROR(hidden.Is(c.Int("hidden_size", 0), "the attribute"));
   }
   const auto directions_of = [&](int i, int axis) -> Status {

@@ -550,9 +550,9 @@ StatusOr<Kernel> Lowering::EmitLayerNorm(const Group& group) {
   // Normalised axes as one.
   std::vector<int64_t> rows(input.shape.begin(), input.shape.begin() + *axis);
   rows.push_back(length);
-  Kernel kernel = NewKernel(
-      group, "vector",
-      fmt::format("{} norm {}{}", centred ? "layer" : "rms", ShapeText(input.shape), group.chain.text));
+  Kernel kernel =
+      NewKernel(group, "vector",
+                fmt::format("{} norm {}{}", centred ? "layer" : "rms", ShapeText(input.shape), group.chain.text));
   const View result = ResultView(group.result);
   // Block scales can stay where their axis is the one that is normalised.
   View written = result;
