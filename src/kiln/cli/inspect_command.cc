@@ -77,8 +77,8 @@ std::string Json(const Graph& graph, const NetworkSummary& summary) {
 std::string OutlineText(const std::string& source, const OnnxOutline& outline, const std::string& reason) {
   std::string text = fmt::format("{}: {}, {}\n", CleanUtf8(source), Counted(outline.nodes, "node"),
                                  Counted(outline.parameters, "parameter"));
-  text += CleanUtf8(fmt::format("takes {}; gives {}\n", outline.inputs, outline.outputs));
-  text += CleanUtf8(fmt::format("cannot be imported: {}\n\n", reason));
+  text += CleanUtf8(fmt::format("takes {}; gives {}", outline.inputs, outline.outputs)) + '\n';
+  text += CleanUtf8("cannot be imported: " + reason) + "\n\n";
   Table table;
   table.Column("operator").Right("nodes").Column("supported").Column("first node");
   std::string missing;
@@ -93,9 +93,11 @@ std::string OutlineText(const std::string& source, const OnnxOutline& outline, c
   }
   text += table.ToString();
   if (kinds == 0) return text + "\nsummary: every operator is supported; what keeps the file out stands above\n";
-  return text + CleanUtf8(fmt::format("\nsummary: {} of {} not supported, in {} of {}: {}\n", kinds,
-                                      Counted(std::ssize(outline.operators), "operator"), nodes,
-                                      Counted(outline.nodes, "node"), missing));
+  return text + '\n' +
+         CleanUtf8(fmt::format("summary: {} of {} not supported, in {} of {}: {}", kinds,
+                               Counted(std::ssize(outline.operators), "operator"), nodes,
+                               Counted(outline.nodes, "node"), missing)) +
+         '\n';
 }
 
 std::string OutlineJson(const std::string& source, const OnnxOutline& outline, const std::string& reason) {
