@@ -91,8 +91,12 @@ TEST_F(Bert, RunsOnTheMachine) {
     }
     sequences.push_back(std::move(one));
   }
-  const auto prepared = Prepare(std::move(graph_), sequences);
+  auto prepared = Prepare(std::move(graph_), sequences);
   ASSERT_TRUE(prepared.ok()) << MessageOf(prepared.status());
+  // Scores with a mask of -10000 added have no int8 codes that tell them apart: they stay in the vector unit's format.
+  for (const auto& node : prepared->nodes()) {
+    if (node->op() == Op::kSoftmax) node->operand(0)->set_quantisation(std::nullopt);
+  }
   const auto program = CompileFor(*prepared, SquareConfig(large ? 32 : 8));
   ASSERT_TRUE(program.ok()) << MessageOf(program.status());
   int64_t on_host = 0, all = 0;
@@ -104,7 +108,9 @@ TEST_F(Bert, RunsOnTheMachine) {
   const auto functional = RunFunctional(**program, batch, RunOptions{});
   ASSERT_TRUE(functional.ok()) << MessageOf(functional.status());
   Tensor logits = Array("logits");
-  if (large) logits = Tensor::View(ElementType::kFloat32, {1, logits.shape()[1]}, std::make_shared<Tensor>(logits), logits.bytes());
+  if (large)
+    logits =
+        Tensor::View(ElementType::kFloat32, {1, logits.shape()[1]}, std::make_shared<Tensor>(logits), logits.bytes());
   const double difference = Difference(functional->outputs[0], logits);
   std::printf("int8: logits differ by %.3f, %.4f %% of operations on the host\n%s", difference,
               100.0 * static_cast<double>(on_host) / static_cast<double>(all),
