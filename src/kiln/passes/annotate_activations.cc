@@ -1,10 +1,12 @@
 #include "kiln/passes/annotate_activations.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "kiln/numerics/quantise.h"
 #include "kiln/passes/quantiser.h"
 #include "kiln/passes/rewrite.h"
 
@@ -35,6 +37,33 @@ bool TurnQuantise(Graph& graph, Node& root) {
   const bool can = annotation.has_value() && annotation->axis < 0 && annotation->type.scheme != Scheme::kPerBlock;
   if (root.operand(0)->is_constant() || !can) return false;
   BecomeRounding(graph, root, root.operand(0), *std::move(annotation));
+  return true;
+}
+
+// +scale for x >= 0, else -scale, in operations that vector units have: twice 2^100 carries every number below 0, down
+// to the least subnormal, under -2, and the 1 that is added takes 0 to the side of +1. Then bounds of -1 and 1, exactly.
+bool TurnBipolarQuant(Graph& graph, Node& root) {
+  Value* x = root.operand(0);
+  const auto scale = ScalarConstant(root.operand(1));
+  const auto format = FindFormat("int2");
+  if (x->is_constant() || !scale.has_value() || !format.ok() || x->element() != ElementType::kFloat32) return false;
+  const auto size = static_cast<float>(*scale);
+  if (!std::isfinite(size) || size <= 0 || !std::isfinite(InverseScale(size)) || !x->has_shape()) return false;
+  if (root.result()->type() != x->type()) return false;  // a scale of more axes
+  const auto number = [&](float value) { return graph.AddConstant(root.name() + ".c", Tensor::Scalar(value)); };
+  const auto add = [&](Op op, std::vector<Value*> operands) {
+    Node* node = InsertNode(graph, &root, op, root.name(), std::move(operands), {}, x->type());
+    node->set_region(root.region());
+    return node->result();
+  };
+  const auto bounded = [&](Value* v) { return add(Op::kClip, {v, number(-1), number(1)}); };
+  Value* far = add(Op::kMul, {bounded(add(Op::kMul, {x, number(0x1p100f)})), number(0x1p100f)});
+  Value* sign = bounded(add(Op::kAdd, {far, number(1)}));
+  graph.ReplaceNode(&root, Op::kMul, {sign, number(size)}, {});
+  root.result()->set_quantisation(Quantisation{.type = {.format = *format, .scheme = Scheme::kPerTensor},
+                                               .axis = -1,
+                                               .scales = {size},
+                                               .zero_points = {0}});
   return true;
 }
 
@@ -127,6 +156,7 @@ StatusOr<Changed> AnnotateActivations::Run(Graph& graph, PassContext&) const {
   KILN_ASSIGN_OR_RETURN(const Changed turned, ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
                           if (root.op() == Op::kQuant) return TurnQuant(g, root);
                           if (root.op() == Op::kQuantise) return TurnQuantise(g, root);
+                          if (root.op() == Op::kBipolarQuant) return TurnBipolarQuant(g, root);
                           return root.op() == Op::kDequantizeLinear && TurnDequantizeLinear(g, root);
                         }));
   const bool merged = MergeRoundings(graph);

@@ -13,6 +13,7 @@ namespace kiln {
 // it moves behind, which gives the same values. Where %x has other users that see it unrounded, or rounded in another
 // way, the annotation is on the Identity's result alone. Other codes that a DequantizeLinear reads (graph inputs)
 // annotate its result.
+// A BipolarQuant with one scale becomes multiplications and bounds that give +scale or -scale exactly, annotated int2.
 class AnnotateActivations final : public Pass {
  public:
   static constexpr std::string_view kName = "annotate-activations";
