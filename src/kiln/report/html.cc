@@ -158,7 +158,8 @@ std::string KernelTable(const RunReport& report) {
         R"(<p class="note">Kernels overlap in time: each is charged the cycles by which it moved the end of the run, so )"
         R"(that the shares sum to the whole. Utilisation is multiply-accumulates done over those possible in that )"
         R"(time. The bound is a proved least number of cycles for the kernel's schedule; the gap is how far the )"
-        R"(schedule that was chosen lies above it. Optimal: no schedule in the space that was searched is better.</p>)";
+        R"(schedule that was chosen lies above it. Optimal: no schedule can be better. Optimal among its tilings or loop orders: none of those )"
+        R"(is better, another mapping might be.</p>)";
   }
   return out;
 }

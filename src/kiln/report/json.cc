@@ -35,9 +35,12 @@ Json Kernels(const RunReport& report) {
     }
     const Certificate& proof = kernel.certificate;
     if (!kernel.on_host()) {
-      json["certificate"] = {{"cost", proof.cost}, {"lower_bound", proof.lower_bound},
-                             {"gap", proof.gap()}, {"optimal", proof.optimal},
-                             {"unit", proof.unit}, {"bound_from", proof.bound_from}};
+      // The space that was searched, where more than that is not proved.
+      const bool only_searched = proof.optimal && proof.gap() > 0;
+      const Json space = only_searched ? Json(kernel.schedule.empty() ? "loop orders" : "tilings") : Json(nullptr);
+      json["certificate"] = {
+          {"cost", proof.cost}, {"lower_bound", proof.lower_bound}, {"gap", proof.gap()}, {"optimal", proof.optimal},
+          {"unit", proof.unit}, {"bound_from", proof.bound_from},   {"space", space}};
     }
     out.push_back(std::move(json));
   }

@@ -61,8 +61,8 @@ std::string KernelTable(const RunReport& report, int top) {
                "", ""});
   }
   return table.ToString() +
-         "bound: a proved least number of cycles; gap: how far the schedule lies above it; optimal: no schedule in the "
-         "space searched is better\n";
+         "bound: a proved least number of cycles; gap: how far the schedule is above it; optimal: no schedule can be "
+         "better; optimal among its tilings (or loop orders): none of those is better, another mapping might be\n";
 }
 
 std::string HostTable(const RunReport& report) {
@@ -78,9 +78,14 @@ std::string HostTable(const RunReport& report) {
 
 }  // namespace
 
+// Where the schedule does not meet its bound, "optimal" names the space that was searched.
 std::string ScheduleText(const KernelInfo& kernel) {
   if (!kernel.certificate.optimal) return kernel.schedule;
-  return kernel.schedule.empty() ? "optimal" : kernel.schedule + ", optimal";
+  const std::string proved =
+      kernel.certificate.gap() > 0
+          ? fmt::format("optimal among its {}", kernel.schedule.empty() ? "loop orders" : "tilings")
+          : "optimal";
+  return kernel.schedule.empty() ? proved : kernel.schedule + ", " + proved;
 }
 
 std::string FidelityText(const OutputFidelity& output) {

@@ -1,6 +1,8 @@
 // Programs of the vector unit: element-wise chains, copies, pools, reductions, soft-max, layer normalisation.
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "fmt/format.h"
@@ -10,6 +12,7 @@
 #include "kiln/support/check.h"
 #include "kiln/targets/systolic/lower_windows.h"
 #include "kiln/targets/systolic/lowering.h"
+#include "kiln/targets/systolic/short_rows.h"
 #include "kiln/targets/systolic/stages.h"
 #include "kiln/targets/systolic/timing.h"
 
@@ -107,6 +110,12 @@ View AxisLast(const View& view, int axis) {
   }
   perm.push_back(axis);
   return Transposed(view, perm);
+}
+
+int64_t CyclesOf(std::span<const Work> works, const Config& config) {
+  int64_t cycles = 0;
+  for (const Work& work : works) cycles += EstimateCycles(work.instruction, config);
+  return cycles;
 }
 
 Window WindowOf(const PoolGeometry& g, Combine combine, const View& image) {
@@ -522,8 +531,25 @@ StatusOr<Kernel> Lowering::EmitSoftmax(const Group& group) {
       logarithm ? std::vector<Stage>{WithScalar(StageOp::kSubtract, 0), WithScalar(StageOp::kSubtract, 1)}
                 : std::vector<Stage>{WithScalar(StageOp::kMultiply, 1)};
   spec.passes = {maximum, sum, FinalPass(Source::kRowBuffer, last, group.chain)};
+  const size_t before = kernel.works.size();
   KILN_RETURN_IF_ERROR(EmitVector(spec, &kernel.works));
   views_[group.result] = result;
+  if (logarithm || spec.operands.size() > 1 || spec.operands[0].blocked() || result.blocked()) return kernel;
+
+  // Short rows side by side in the lanes, where that takes less time.
+  const size_t buffers = out_.buffers.size();
+  const auto short_rows = SoftmaxOfShortRows(
+      spec.operands[0], spec.output, group.chain.stages, config_,
+      [&](const std::string& name, const Shape& shape) { return NewView(name, shape, VectorEncoding(config_)); });
+  std::vector<Work> works;
+  bool better = short_rows.has_value();
+  for (size_t i = 0; better && i < short_rows->size(); ++i) better = EmitVector((*short_rows)[i], &works).ok();
+  if (better && CyclesOf(works, config_) < CyclesOf(std::span(kernel.works).subspan(before), config_)) {
+    kernel.works.resize(before);
+    std::move(works.begin(), works.end(), std::back_inserter(kernel.works));
+  } else {
+    out_.buffers.resize(buffers);
+  }
   return kernel;
 }
 
