@@ -9,6 +9,8 @@
 
 #include "fmt/format.h"
 #include "kiln/execute/codes.h"
+#include "kiln/execute/reference.h"
+#include "kiln/ir/random_graph.h"
 #include "kiln/ir/shape_inference.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/vta/accelerator.h"
@@ -122,6 +124,38 @@ int64_t Broadcast(int64_t element, const Shape& shape) {
     stride *= shape[axis];
   }
   return at;
+}
+
+// The operator that is first has nothing on the machine that says where channels are: the convolution behind it does.
+TEST(CompilerVector, AReluOfTheGraphsInputKeepsTheConvolutionOnTheMachine) {
+  Random random(5);
+  Graph graph("relu first");
+  Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 3, 12, 10}});
+  Value* w = graph.AddConstant("w", RandomTensor(random, ElementType::kFloat32, Shape{20, 3, 3, 3}, -0.5, 0.5));
+  Value* relu = graph.AddNode(Op::kRelu, "relu", {x}, {"r"})->result();
+  Attributes attributes;
+  attributes.Set("kernel_shape", std::vector<int64_t>{3, 3});
+  attributes.Set("pads", std::vector<int64_t>{1, 1, 1, 1});
+  graph.MarkOutput(graph.AddNode(Op::kConv, "conv", {relu, w}, {"y"}, attributes)->result());
+  ASSERT_EQ(InferShapes(graph), OkStatus());
+  const Batch images = RandomImages(graph, 1, 3);
+  Recipe recipe = Int8Recipe();
+  recipe.quantise_outputs = true;
+  const Graph prepared = Prepare(graph.Clone(), images, recipe);
+  const auto program = CompileFor(prepared, PynqConfig());  // without a host
+  ASSERT_NE(program, nullptr);
+  ASSERT_EQ(FindingsOf(*program), "");
+  const Tensor codes = CodesOf(*program, images);
+  EXPECT_EQ(CodesOf(*program, images, Level::kCycle), codes);
+  const auto executor = ReferenceExecutor::Create(prepared);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  const auto expected = (*executor)->Run(images.inputs);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  const Quantisation& q = *prepared.outputs()[0]->quantisation();
+  for (int64_t i = 0; i < codes.size(); ++i) {
+    const double wanted = (*expected)[0].ValueAt(i) / q.scales[0] + q.zero_points[0];
+    ASSERT_LE(std::abs(static_cast<double>(codes.IntAt(i)) - wanted), 1.01) << "element " << i;
+  }
 }
 
 TEST(CompilerVector, ConstantsAndOperandsForAllPixels) {

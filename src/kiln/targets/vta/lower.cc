@@ -223,13 +223,30 @@ std::vector<WindowAxis> WindowsOf(const Node& node) {
   return {};
 }
 
+// A node and the operand that it reads.
+struct Reader {
+  const Node* node;
+  const Value* operand;
+};
+
+// The nodes that read a value's pixels: its users, and those of its transpositions to NHWC.
+std::vector<Reader> PixelReadersOf(const Value* value) {
+  std::vector<Reader> readers;
+  for (const Node* user : value->users()) {
+    readers.push_back({user, value});
+    if (!MakesNhwc(*user)) continue;
+    for (const Node* next : user->result()->users()) readers.push_back({next, user->result()});
+  }
+  return readers;
+}
+
 }  // namespace
 
 Border Lowering::BorderFor(const Value* value) const {
   Border border;
-  for (const Node* user : value->users()) {
+  for (const auto& [user, operand] : PixelReadersOf(value)) {
     const std::vector<WindowAxis> axes = WindowsOf(*user);
-    if (axes.size() != 2 || user->operand(0) != value) continue;
+    if (axes.size() != 2 || user->operand(0) != operand) continue;
     const auto end = [](const WindowAxis& a) {
       return std::max<int64_t>(0, (a.output - 1) * a.stride - a.pad_begin + a.Extent() - a.input);
     };
@@ -243,9 +260,9 @@ Border Lowering::BorderFor(const Value* value) const {
 
 int32_t Lowering::FillFor(const Value* value, const Codes& codes) const {
   bool maximum = false, other = false;
-  for (const Node* user : value->users()) {
+  for (const auto& [user, operand] : PixelReadersOf(value)) {
     const std::vector<WindowAxis> axes = WindowsOf(*user);
-    if (user->operand(0) != value) continue;
+    if (user->operand(0) != operand) continue;
     const bool padded = std::any_of(axes.begin(), axes.end(), [](const WindowAxis& a) {
       return a.pad_begin > 0 || (a.output - 1) * a.stride - a.pad_begin + a.Extent() > a.input;
     });

@@ -88,7 +88,8 @@ bool IsOneNumberAChannel(const Shape& shape, const Shape& result) {
 
 }  // namespace
 
-// An operand for every pixel says where channels are, if operands on the machine do not.
+// An operand for every pixel says where channels are, if operands on the machine do not; else whoever reads the result
+// as an image does.
 Lowering::Order Lowering::OrderOfElementwise(const Node& node) const {
   const Order order = OrderOf(node);
   const bool on_host = std::all_of(node.operands().begin(), node.operands().end(), [&](const Value* operand) {
@@ -99,7 +100,14 @@ Lowering::Order Lowering::OrderOfElementwise(const Node& node) const {
     if (operand != nullptr && IsOneNumberAChannel(operand->shape(), node.result()->shape()))
       return Order::kChannelsSecond;
   }
-  return order;
+  const Value* result = node.result();
+  while (result->users().size() == 1 &&
+         (result->users()[0]->op() == Op::kRelu || result->users()[0]->op() == Op::kClip)) {
+    result = result->users()[0]->result();
+  }
+  const std::vector<Node*>& users = result->users();
+  const bool as_images = std::any_of(users.begin(), users.end(), [](const Node* user) { return MakesNhwc(*user); });
+  return as_images ? Order::kChannelsSecond : order;
 }
 
 StatusOr<std::vector<MapView>> Lowering::PlaceOperands(const Node& node, const Formula& formula, Order order,

@@ -49,6 +49,11 @@ struct LinearLayer {
 // Why a node cannot run on the machine; it goes to the host, and the reason to the report.
 inline Status ToHost(const std::string& reason) { return absl::UnimplementedError(reason); }
 
+// Whether a node transposes images to NHWC.
+inline bool MakesNhwc(const Node& node) {
+  return node.op() == Op::kTranspose && node.attributes().Ints("perm") == std::vector<int64_t>{0, 2, 3, 1};
+}
+
 class Lowering {
  public:
   Lowering(const Graph& graph, const Config& config, const CompileOptions& options, const Refusals& refusals)
