@@ -10,8 +10,12 @@
 
 #include "fmt/format.h"
 #include "kiln/ir/shape_inference.h"
+#include "kiln/support/parallel.h"
 #include "kiln/support/random.h"
+#include "kiln/targets/vta/cycle.h"
+#include "kiln/targets/vta/lower.h"
 #include "kiln/targets/vta/schedule.h"
+#include "kiln/targets/vta/tiling_search.h"
 #include "tests/targets/vta/compiled.h"
 
 namespace kiln::vta {
@@ -239,6 +243,94 @@ TEST(CompilerSchedule, MoreVirtualThreadsAreFasterAndTheBoundHolds) {
   EXPECT_GT(costs[0], 1.1 * costs[1]);
   EXPECT_LT(costs[1], 1.06 * 28 * 28 * 4 * 4 * 9);
   EXPECT_LE(costs[3], std::min(costs[1], costs[2]));
+}
+
+// `copies` equal convolutions, one after the other, with weights of their own.
+Graph Chain(int copies) {
+  Graph graph("chain");
+  Random random(6);
+  Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 14, 14, 32}});
+  for (int i = 0; i < copies; ++i) {
+    Tensor weights(ElementType::kFloat32, Shape{32, 32, 3, 3});
+    for (float& v : weights.data<float>()) v = static_cast<float>(random.Uniform(-0.1, 0.1));
+    Attributes a;
+    a.Set("kernel_shape", std::vector<int64_t>{3, 3});
+    a.Set("pads", std::vector<int64_t>{1, 1, 1, 1});
+    a.Set("layout", std::string("nhwc"));
+    const std::string number = std::to_string(i);
+    x = graph.AddNode(Op::kConv, "c" + number, {x, graph.AddConstant("w" + number, weights)}, {"y" + number}, a)
+            ->result();
+  }
+  graph.MarkOutput(x);
+  EXPECT_EQ(InferShapes(graph), OkStatus());
+  return graph;
+}
+
+// The search looks at time alone: what it finds must be the time of the machine with its data, and no bound above it.
+TEST(CompilerSchedule, TimesWithoutDataAreThoseOfTheCycleLevel) {
+  Graph graph = Chain(3);
+  const Batch images = RandomImages(graph, 1, 1);
+  Recipe recipe = Int8Recipe();
+  recipe.quantise_outputs = true;
+  const Graph prepared = Prepare(std::move(graph), images, recipe);
+  for (const int threads : {1, 2, 3, 4}) {
+    const auto program = CompileFor(prepared, PynqConfig(), threads);
+    ASSERT_NE(program, nullptr);
+    const ProgramParts& parts = program->parts();
+    DeviceMemory memory(MemoryImage::kBase, parts.memory);
+    for (size_t i = 0; i < parts.steps.size(); ++i) {
+      if (!parts.steps[i].launch.has_value()) continue;
+      const Launch& launch = *parts.steps[i].launch;
+      CycleMachine machine(PynqConfig());
+      const auto result = machine.Launch(memory, launch.address, launch.instructions.size());
+      ASSERT_FALSE(result.fault.has_value()) << result.fault->message;
+      const auto cycles = static_cast<int64_t>(result.time.cycles);
+      EXPECT_EQ(program->kernels()[i].certificate.cost, static_cast<double>(cycles));
+      EXPECT_LE(BusiestUnitOf(launch.instructions, PynqConfig()), cycles);
+      EXPECT_GT(BusiestUnitOf(launch.instructions, PynqConfig()), cycles / 2);
+      // A limit of exactly its cycles is met, one less is not.
+      CycleTimer timer(PynqConfig());
+      const UopsInMemory uops{launch.uops_address, launch.uops};
+      EXPECT_EQ(*timer.CyclesOf(launch.instructions, launch.address, uops, result.time.cycles), result.time.cycles);
+      EXPECT_EQ(*timer.CyclesOf(launch.instructions, launch.address, uops, result.time.cycles - 1), std::nullopt);
+    }
+  }
+}
+
+TEST(CompilerSchedule, EqualLayersAreSearchedOnceAndThreadsDecideNothing) {
+  Graph graph = Chain(4);
+  const Batch images = RandomImages(graph, 1, 1);
+  Recipe recipe = Int8Recipe();
+  recipe.quantise_outputs = true;
+  const Graph prepared = Prepare(std::move(graph), images, recipe);
+  const auto network = Lower(prepared, PynqConfig(), CompileOptions{}, {});
+  ASSERT_TRUE(network.ok()) << network.status();
+  std::vector<const MatrixLayer*> layers;
+  for (const Layer& layer : network->layers) {
+    if (layer.matrix.has_value()) layers.push_back(&*layer.matrix);
+  }
+  ASSERT_EQ(layers.size(), 4u);
+  const Config config = PynqConfig();
+  const std::vector<uint64_t> addresses(network->maps.size(), MemoryImage::kBase);
+  MemoryImage image;
+  const CodeContext context{config, *network, addresses, &image};
+  TilingMemo tilings;
+  ASSERT_EQ(tilings.Search(layers, 0, context), OkStatus());
+  // The first reads what the host packs, which has no border, and the last writes none; those between are equal.
+  EXPECT_LE(tilings.size(), 3u);
+  const auto second = tilings.TilingOf(*layers[1], 0, context), third = tilings.TilingOf(*layers[2], 0, context);
+  ASSERT_TRUE(second.ok() && third.ok());
+  EXPECT_EQ(*second, *third);
+  EXPECT_EQ(image.bytes().size(), 0u);
+
+  SetThreadCount(1);
+  const auto alone = CompileFor(prepared, config);
+  SetThreadCount(4);
+  const auto together = CompileFor(prepared, config);
+  SetThreadCount(0);
+  ASSERT_TRUE(alone != nullptr && together != nullptr);
+  EXPECT_EQ(alone->Print(), together->Print());
+  EXPECT_EQ(alone->parts().memory, together->parts().memory);
 }
 
 }  // namespace

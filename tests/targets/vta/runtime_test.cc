@@ -399,9 +399,9 @@ TEST_P(VtaRuntime, SerialProgramsGiveTheSame) {
   // second one begins the handshake with load.
   EXPECT_THAT(TextOf(0),
               ElementsAre(HasSubstr("---- LOAD uop sram=0"), HasSubstr("---- ALU add imm=5"),
-                          HasSubstr("---- LOAD uop sram=1"), HasSubstr("---N ALU add imm=6"), HasSubstr("p-P- STORE out"),
-                          "-n-- NOP stage=compute", "--P- NOP stage=compute", "-n-- NOP stage=load",
-                          "---N NOP stage=load", "p--- NOP stage=compute", "---- FINISH"));
+                          HasSubstr("---- LOAD uop sram=1"), HasSubstr("---N ALU add imm=6"),
+                          HasSubstr("p-P- STORE out"), "-n-- NOP stage=compute", "--P- NOP stage=compute",
+                          "-n-- NOP stage=load", "---N NOP stage=load", "p--- NOP stage=compute", "---- FINISH"));
 }
 
 // Each stream against what the original's rules make of it, worked out by hand.
@@ -426,7 +426,9 @@ TEST(VtaInstructionStream, SerialEnds) {
       const auto mark = [](bool set, char letter) { return set ? letter : '-'; };
       lines.push_back(fmt::format("{}{}{}{} {}{}", mark(in.pop_previous, 'p'), mark(in.pop_next, 'n'),
                                   mark(in.push_previous, 'P'), mark(in.push_next, 'N'), NameOf(StageOf(in)),
-                                  in.opcode == Opcode::kFinish ? " finish" : IsNop(in) ? " nop" : ""));
+                                  in.opcode == Opcode::kFinish ? " finish"
+                                  : IsNop(in)                  ? " nop"
+                                                               : ""));
     }
     return lines;
   };
@@ -446,14 +448,13 @@ TEST(VtaInstructionStream, SerialEnds) {
     stream.Append(alu);
     stream.Append(load(Memory::kWeight));
     stream.Append(store);
-    EXPECT_THAT(text(stream),
-                ElementsAre("---- load", "---N load", "p--- compute", "--P- compute", "-n-- load", "--P- store",
-                            "-n-- compute nop", "--P- compute nop", "-n-- load nop", "---N load nop",
-                            "p--- compute nop", "---- compute finish"));
+    EXPECT_THAT(text(stream), ElementsAre("---- load", "---N load", "p--- compute", "--P- compute", "-n-- load",
+                                          "--P- store", "-n-- compute nop", "--P- compute nop", "-n-- load nop",
+                                          "---N load nop", "p--- compute nop", "---- compute finish"));
   }
   {
-    // A stream that ends in compute: its last instruction begins the handshake, the pop of a store's token that waits is
-    // forgotten; pops of the first instruction and one of a load's token that waits remain.
+    // A stream that ends in compute: its last instruction begins the handshake, the pop of a store's token that waits
+    // is forgotten; pops of the first instruction and one of a load's token that waits remain.
     InstructionStream stream;
     ASSERT_TRUE(stream.Pop(Stage::kCompute, Stage::kLoad));
     stream.Append(load(Memory::kInput));
@@ -464,9 +465,8 @@ TEST(VtaInstructionStream, SerialEnds) {
     stream.Clear();
     stream.Append(alu);
     ASSERT_TRUE(stream.Pop(Stage::kLoad, Stage::kCompute));
-    EXPECT_THAT(text(stream),
-                ElementsAre("---- compute", "p--- compute nop", "--P- compute nop", "-n-- load nop", "---N load nop",
-                            "p--- compute nop", "---- compute finish"));
+    EXPECT_THAT(text(stream), ElementsAre("---- compute", "p--- compute nop", "--P- compute nop", "-n-- load nop",
+                                          "---N load nop", "p--- compute nop", "---- compute finish"));
   }
 }
 

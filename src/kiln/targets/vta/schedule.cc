@@ -14,7 +14,8 @@ namespace kiln::vta {
 namespace {
 
 constexpr size_t kSimulated = 256;       // tilings that the recurrence is run for
-constexpr size_t kSimulatedOfSize = 64;  // more of each size of tiles, where these are at most so many
+constexpr size_t kSimulatedOfSize = 64;  // more of each size of tiles
+constexpr size_t kSimulatedOfMany = 64;  // of the former, those with more than kMostTiles, which take long
 constexpr int64_t kMostTiles = 512;
 constexpr size_t kVaried = 8;     // of which begins and ends are varied
 constexpr int64_t kPipeline = 6;  // from a step to its result
@@ -399,8 +400,11 @@ std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c,
   std::map<int, size_t> of_size;
   for (size_t i = 0; i < candidates.size(); ++i) {
     Candidate candidate = candidates[i];
-    const bool more = TileCount(shape, candidate.tiling) <= kMostTiles;
-    if (i >= kSimulated && (!more || ++of_size[SizeClassOf(candidate.tiling)] > kSimulatedOfSize)) continue;
+    if (TileCount(shape, candidate.tiling) > kMostTiles) {
+      if (i >= kSimulatedOfMany) continue;
+    } else if (i >= kSimulated && ++of_size[SizeClassOf(candidate.tiling)] > kSimulatedOfSize) {
+      continue;
+    }
     candidate.bound = LeastEstimate(shape, candidate.tiling, c);
     candidate.number = chosen.size();
     chosen.push_back(candidate);
