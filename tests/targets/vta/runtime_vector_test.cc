@@ -26,7 +26,7 @@ TEST(VtaRuntimeVectors, OfTheOriginalReplay) {
     // What the vector expects is looked at.
     vector->launches[0].instructions[1][0] ^= 1;
     EXPECT_THAT((*Replay(*vector, "functional")).value_or(""),
-                testing::ContainsRegex("^launch 0: instruction 1 is [0-9a-f]{32}; the vector has [0-9a-f]{32}$"));
+                testing::ContainsRegex("^launch 0: instruction 1 is [0-9a-f]{32}; the vector has .{32}$"));
     vector->launches[0].instructions[1][0] ^= 1;
     vector->launches[0].uop_loads[0].words[0] ^= 1;
     EXPECT_THAT(
