@@ -49,6 +49,23 @@ TEST(Microscaling, ScalesByHand) {
   }
 }
 
+// floor(log2(greatest)) less the exponent of the greatest element, biased by 127, down to the least scale: also where
+// the greatest value is subnormal. 127/128 is the greatest number of fixed8_7, whose exponent is -1.
+TEST(Microscaling, ScalesOfSubnormalBlocks) {
+  const BlockCodec codec(*FindFormat("fixed8_7"), *FindFormat("e8m0"), 4);
+  const auto scale = [&](float greatest) {
+    const float values[] = {0, -greatest, greatest / 2, 0};
+    return codec.ScaleCode(values, 4);
+  };
+  EXPECT_EQ(scale(0x1p-125f), 3u);
+  EXPECT_EQ(scale(0x1p-126f), 2u);  // the least normal number
+  EXPECT_EQ(scale(0x1.fffffcp-127f), 1u);
+  EXPECT_EQ(scale(0x1p-127f), 1u);
+  EXPECT_EQ(scale(0x1.fffff8p-128f), 0u);
+  EXPECT_EQ(scale(0x1p-128f), 0u);
+  EXPECT_EQ(scale(0x1p-149f), 0u);
+}
+
 TEST(Microscaling, NanAndInfinityMakeTheBlockNan) {
   for (float bad : {NAN, INFINITY, -INFINITY}) {
     const std::vector<float> values = {1, 2, bad, 4, 5, 6};  // two blocks of 3
