@@ -364,6 +364,17 @@ std::vector<Case> SoftmaxCases() {
     return result;
   };
   std::vector<Case> cases;
+  // Axes of one element behind the named one change nothing, others do.
+  const auto shared = [](int64_t count) {
+    double sum = 0;
+    std::vector<double> shares;
+    for (int64_t i = 0; i < count; ++i) sum += std::exp(0.25 * static_cast<double>(i));
+    for (int64_t i = 0; i < count; ++i) shares.push_back(std::exp(0.25 * static_cast<double>(i)) / sum);
+    return shares;
+  };
+  cases.push_back({"Softmax", 12, "", IntAttribute("axis", 0), Ramp({2, 1, 3}, 0.25f), {2, 1, 3}, shared(6)});
+  cases.push_back({"Softmax", 12, "", IntAttribute("axis", 1), Ramp({1, 4, 1}, 0.25f), {1, 4, 1}, shared(4)});
+  cases.push_back({"Softmax", 12, "", IntAttribute("axis", 1), Ramp({1, 2, 1, 3}, 0.25f), {1, 2, 1, 3}, shared(6)});
   for (const bool logarithm : {false, true}) {
     const std::string op_type = logarithm ? "LogSoftmax" : "Softmax";
     cases.push_back({op_type, 12, "", "", x, {2, 2, 3}, over(6, 1, logarithm)});  // axis 1

@@ -89,5 +89,26 @@ TEST(Histogram, NonFiniteValuesAreNotedOnly) {
   EXPECT_EQ(h.max(), 1);
 }
 
+// The ends of values of one sign are theirs, and not zero.
+TEST(Histogram, EndsOfOneSign) {
+  const float positive[] = {3, 2, 5}, negative[] = {-4, -1, -2};
+  Histogram above, below;
+  above.Add(positive);
+  below.Add(negative);
+  EXPECT_EQ(above.min(), 2);
+  EXPECT_EQ(above.max(), 5);
+  EXPECT_EQ(below.min(), -4);
+  EXPECT_EQ(below.max(), -1);
+  Histogram empty, merged;
+  merged.Merge(empty);
+  merged.Merge(above);
+  EXPECT_EQ(merged.min(), 2);
+  EXPECT_EQ(merged.max(), 5);
+  merged.Merge(below);
+  EXPECT_EQ(merged.min(), -4);
+  EXPECT_EQ(merged.max(), 5);
+  EXPECT_EQ(merged.count(), 6);
+}
+
 }  // namespace
 }  // namespace kiln

@@ -37,6 +37,39 @@ TEST(Text, CleansUtf8) {
   EXPECT_EQ(EscapeHtml("<a href=\"x\">'&'"), "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;");
 }
 
+// Groups of three digits begin at the last one, whatever the sign; units begin at whole ones.
+TEST(Text, NumbersAtTheEndsOfUnits) {
+  EXPECT_EQ(Thousands(-999), "-999");
+  EXPECT_EQ(Thousands(1000), "1,000");
+  EXPECT_EQ(Thousands(-123456), "-123,456");
+  EXPECT_EQ(Thousands(999999), "999,999");
+  EXPECT_EQ(Thousands(1000000), "1,000,000");
+  EXPECT_EQ(Bytes(0), "0 B");
+  EXPECT_EQ(Bytes(1024), "1.0 KiB");
+  EXPECT_EQ(Bytes(int64_t{1} << 20), "1.0 MiB");
+  EXPECT_EQ(Bytes((int64_t{1} << 20) - 1), "1024.0 KiB");
+  EXPECT_EQ(Bytes(int64_t{1} << 40), "1.0 TiB");
+  EXPECT_EQ(Bytes(int64_t{1} << 52), "4096.0 TiB");
+  EXPECT_EQ(Metric(999, "x"), "999 x");
+  EXPECT_EQ(Metric(1000, "x"), "1.00 k x");
+  EXPECT_EQ(Metric(-2500), "-2.50 k");
+}
+
+// Unicode standard, table 3-7: the first and the last character of every row, and their neighbours outside.
+TEST(Text, Utf8AtTheEndsOfItsTable) {
+  for (const char* good :
+       {"\x7e", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xe0\xbf\xbf", "\xe1\x80\x80", "\xec\xbf\xbf", "\xed\x80\x80",
+        "\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf0\xbf\xbf\xbf", "\xf3\xbf\xbf\xbf",
+        "\xf4\x80\x80\x80", "\xf4\x8f\xbf\xbf"}) {
+    EXPECT_EQ(CleanUtf8(good), good);
+  }
+  for (const char* bad : {"\x80", "\xbf", "\xc1\xbf", "\xc2\x7f", "\xc2\xc0", "\xe0\x80\x80", "\xe0\x9f\xbf",
+                          "\xe1\x80\x7f", "\xe1\x80\xc0", "\xed\xa0\x80", "\xf0\x80\x80\x80", "\xf0\x8f\xbf\xbf",
+                          "\xf1\x80\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff"}) {
+    EXPECT_EQ(CleanUtf8(bad).rfind("\xef\xbf\xbd", 0), 0u) << EscapeHtml(bad);
+  }
+}
+
 TEST(Text, Shortens) {
   EXPECT_EQ(Shorten("short", 5), "short");
   EXPECT_EQ(Shorten("abcdefghij", 7), "abc…hij");
