@@ -77,7 +77,11 @@ int ElementCode(const Tensor& x) {
 Tensor ResultOf(const Case& c) {
   std::vector<std::string> dims;
   for (const int64_t d : c.x.shape().dims()) dims.push_back(std::to_string(d));
-  const std::string text = InputText("x", dims, ElementCode(c.x)) + c.text + NodeToY(c.op_type, c.more);
+  std::string text = InputText("x", dims, ElementCode(c.x)) + c.text + NodeToY(c.op_type, c.more);
+  if (c.op_type == "DynamicQuantizeLinear") {  // which has three results
+    const std::string result = "output: 'y' }";
+    text.replace(text.find(result), result.size(), "output: 'y' output: 'scale' output: 'zero' }");
+  }
   return OutputOf(Import(c.opset, text), {c.x});
 }
 
@@ -596,10 +600,93 @@ std::vector<Case> ComposedCases() {
   return cases;
 }
 
+// Operators whose form has not changed, or that newer opsets brought.
+std::vector<Case> CurrentCases() {
+  std::vector<Case> cases;
+  const Tensor any = Floats({5}, {-4, -0.5f, 0, 0.5f, 4});
+  const auto unary = [&](const std::string& op_type, int opset, const std::string& more,
+                         const std::function<double(double)>& f) {
+    Case c{op_type, opset, "", more, any, any.shape(), {}};
+    for (int64_t i = 0; i < any.size(); ++i) c.expected.push_back(f(any.ValueAt(i)));
+    cases.push_back(c);
+  };
+  unary("HardSwish", 14, "", [](double v) { return v * std::clamp(v / 6 + 0.5, 0.0, 1.0); });
+  unary("Erf", 13, "", [](double v) { return std::erf(v); });
+  unary("Gelu", 20, "", [](double v) { return v / 2 * (1 + std::erf(v / std::sqrt(2.0))); });
+  unary("Gelu", 20, TextAttribute("approximate", "tanh"),
+        [](double v) { return v / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v))); });
+  unary("Softplus", 1, "", [](double v) { return std::log1p(std::exp(v)); });
+  unary("Sin", 7, "", [](double v) { return std::sin(v); });
+  unary("Cos", 7, "", [](double v) { return std::cos(v); });
+  unary("Sign", 13, "", [](double v) { return v > 0 ? 1 : v < 0 ? -1 : 0; });
+  unary("Identity", 13, "", [](double v) { return v; });
+  const auto one = [&](const std::string& op_type, int opset, const std::string& text, const std::string& more,
+                       const Tensor& x, Shape shape, std::vector<double> expected) {
+    cases.push_back({op_type, opset, text, more, x, std::move(shape), std::move(expected)});
+  };
+  const std::string bounds = FloatsText("b", {3}, {1, 2, 3});
+  one("GreaterOrEqual", 16, bounds, "input: 'b' ", Floats({3}, {0, 2, 4}), {3}, {0, 1, 1});
+  one("LessOrEqual", 12, bounds, "input: 'b' ", Floats({3}, {0, 2, 4}), {3}, {1, 1, 0});
+  const Tensor image = Ramp({1, 2, 2, 2}, 1, 1);
+  one("GlobalAveragePool", 1, "", "", image, {1, 2, 1, 1}, {2.5, 6.5});
+  one("GlobalMaxPool", 1, "", "", image, {1, 2, 1, 1}, {4, 8});
+  one("Flatten", 13, "", "", image, {1, 8}, {1, 2, 3, 4, 5, 6, 7, 8});
+  one("Flatten", 13, "", IntAttribute("axis", 0), Ramp({2, 2}), {1, 4}, {0, 1, 2, 3});
+  one("Flatten", 11, "", IntAttribute("axis", -1), Ramp({2, 1, 2}), {2, 2}, {0, 1, 2, 3});
+  one("Shape", 13, "", "", Ramp({2, 3}), {2}, {2, 3});
+  one("Shape", 15, "", IntAttribute("start", 1) + IntAttribute("end", -1), Ramp({2, 3, 4}), {1}, {3});
+  // Depth is block rows, block columns, channels (DCR), or channels first (CRD, from opset 11 on).
+  const Tensor depth = Ramp({1, 8, 1, 1});
+  one("DepthToSpace", 1, "", IntAttribute("blocksize", 2), depth, {1, 2, 2, 2}, {0, 2, 4, 6, 1, 3, 5, 7});
+  one("DepthToSpace", 11, "", IntAttribute("blocksize", 2) + TextAttribute("mode", "CRD"), depth, {1, 2, 2, 2},
+      {0, 1, 2, 3, 4, 5, 6, 7});
+  // Full result 1, 10, 102, 20, 203, 30, 300, less one place at its begin, or at its end.
+  const std::string taps = FloatsText("w", {1, 1, 3}, {1, 10, 100}), by_two = IntsAttribute("strides", {2});
+  const Tensor three = Floats({1, 1, 3}, {1, 2, 3});
+  one("ConvTranspose", 11, taps, "input: 'w' " + by_two + IntsAttribute("pads", {1, 0}), three, {1, 1, 6},
+      {10, 102, 20, 203, 30, 300});
+  one("ConvTranspose", 1, taps, "input: 'w' " + by_two + IntsAttribute("pads", {0, 1}), three, {1, 1, 6},
+      {1, 10, 102, 20, 203, 30});
+  one("ConvTranspose", 11, taps, "input: 'w' " + by_two + IntsAttribute("output_padding", {1}), three, {1, 1, 8},
+      {1, 10, 102, 20, 203, 30, 300, 0});
+  one("ConvTranspose", 11, taps, "input: 'w' " + by_two + TextAttribute("auto_pad", "SAME_UPPER"), three, {1, 1, 6},
+      {1, 10, 102, 20, 203, 30});
+  one("ConvTranspose", 11, taps, "input: 'w' " + by_two + TextAttribute("auto_pad", "SAME_LOWER"), three, {1, 1, 6},
+      {10, 102, 20, 203, 30, 300});
+  // Steps of 2 from -1 on, and a window of 3 over 4 places: what is left over, and with ceil_mode one window more.
+  const Tensor row = Floats({1, 1, 5}, {1, 2, 3, 4, 5});
+  const std::string window = IntsAttribute("kernel_shape", {3}) + IntsAttribute("strides", {2});
+  one("AveragePool", 7, "", window + IntsAttribute("pads", {1, 1}), row, {1, 1, 3}, {1.5, 3, 4.5});
+  one("AveragePool", 7, "", window + IntsAttribute("pads", {1, 1}) + IntAttribute("count_include_pad", 1), row,
+      {1, 1, 3}, {1, 3, 3});
+  one("MaxPool", 12, "", IntsAttribute("kernel_shape", {2}) + IntsAttribute("strides", {2}), row, {1, 1, 2}, {2, 4});
+  one("MaxPool", 10, "",
+      IntsAttribute("kernel_shape", {2}) + IntsAttribute("strides", {2}) + IntAttribute("ceil_mode", 1), row, {1, 1, 3},
+      {2, 4, 5});
+  one("MaxPool", 10, "", IntsAttribute("kernel_shape", {2}) + IntsAttribute("dilations", {3}), row, {1, 1, 2}, {4, 5});
+  // Codes of u8 less the zero points 1 and 2; weights 1 and 3.
+  const Tensor codes = Tensor::Of<uint8_t>({1, 1, 3}, {2, 4, 6});
+  const std::string weights = "initializer { name: 'w' data_type: 2 dims: [1, 1, 2] int32_data: [3, 5] } ";
+  const std::string zeros =
+      "initializer { name: 'xz' data_type: 2 int32_data: 1 } "
+      "initializer { name: 'wz' data_type: 2 int32_data: 2 } ";
+  one("ConvInteger", 10, weights + zeros, Operands({"w", "xz", "wz"}), codes, {1, 1, 2},
+      {1 * 1 + 3 * 3, 3 * 1 + 5 * 3});
+  // The same with scales 1/2 and 1/4 of operands and 1/8 of the result, whose zero point is 7: 10 and 18 codes.
+  const std::string scales = FloatsText("xs", {}, {0.5}) + FloatsText("ws", {}, {0.25}) +
+                             FloatsText("ys", {}, {0.125}) + "initializer { name: 'yz' data_type: 2 int32_data: 7 } ";
+  one("QLinearConv", 10, weights + zeros + scales, Operands({"xs", "xz", "w", "ws", "wz", "ys", "yz"}), codes,
+      {1, 1, 2}, {7 + 10, 7 + 18});
+  // Range -1 to 2 in 255 steps: zero is code 85, 1 is 85 more.
+  one("DynamicQuantizeLinear", 11, "", "", Floats({4}, {-1, 0, 1, 2}), {4}, {0, 85, 170, 255});
+  return cases;
+}
+
 std::vector<Case> AllCases() {
   std::vector<Case> all;
-  for (const auto& cases : {UnaryCases(), VariadicCases(), BroadcastCases(), SlopeCases(), NormalisationCases(),
-                            MovingCases(), SoftmaxCases(), ResizeCases(), UpsampleCases(), ComposedCases()}) {
+  for (const auto& cases :
+       {UnaryCases(), VariadicCases(), BroadcastCases(), SlopeCases(), NormalisationCases(), MovingCases(),
+        SoftmaxCases(), ResizeCases(), UpsampleCases(), ComposedCases(), CurrentCases()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;
