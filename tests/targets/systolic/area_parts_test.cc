@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "kiln/hardware/area_fit.h"
+#include "kiln/hardware/technology.h"
 #include "kiln/targets/systolic/cost.h"
 
 namespace kiln::systolic {
@@ -128,6 +130,58 @@ TEST(SystolicAreaParts, PortsHaveTheSizesOfTheMachine) {
                          "weight fetch kiln_read_channel 16 4 12 20",
                          // Words of 4 numbers of 32 bits.
                          "vector unit kiln_read_channel 32 16 24 20", "vector unit kiln_write_channel 64 16 1 20"));
+}
+
+// Sums and errors over two modelled modules, one without a model and one without points that check it, by hand.
+TEST(AreaSums, OfModulesByHand) {
+  using hardware::FittedModel;
+  using hardware::ModuleModel;
+  using hardware::ModuleParameters;
+  const auto always = [](const ModuleParameters&) { return true; };
+  const auto width = [](const ModuleParameters& p, const std::vector<FittedModel>&) -> std::vector<hardware::Feature> {
+    return {{"width", static_cast<double>(p.Number("WIDTH", 0))}, {"one", 1}};
+  };
+  const std::vector<ModuleModel> models = {{"adder", "kiln_adder", "", always, width},
+                                           {"tree", "kiln_tree", "", always, width},
+                                           {"rare", "kiln_rare", "", always, width}};
+  const std::vector<FittedModel> fitted = {
+      {"adder", {10, 4}, {5, 0.01, 0.02}, {3, 0.10, 0.30}},  // 10 um2 a bit and 4
+      {"tree", {100, 0}, {5, 0.01, 0.02}, {2, 0.02, 0.05}},
+      {"rare", {1, 0}, {1, 0, 0}, {0, 0, 0}},  // nothing checks it
+  };
+  ModuleParameters eight, two;
+  eight.Set("WIDTH", 8);
+  two.Set("WIDTH", 2);
+  const std::vector<UnitParts> units = {
+      {"first", {{"kiln_adder", eight, 3}, {"kiln_unknown", eight, 7}}, {{2, 1024}}},
+      {"second", {{"kiln_tree", two, 1}, {"kiln_rare", eight, 5}}, {}},
+  };
+  auto cost = CostAt(180);  // the node of the models
+  ASSERT_TRUE(cost.ok());
+  AddAreas(units, {models, fitted}, &*cost);
+  constexpr double kAdders = 3 * 84, kTree = 200, kRare = 5 * 8;
+  ASSERT_EQ(cost->units.size(), 2u);
+  EXPECT_DOUBLE_EQ(cost->units[0].logic, kAdders);
+  EXPECT_DOUBLE_EQ(cost->units[0].memory, 2 * hardware::MemoryArea(1024, 180));
+  EXPECT_EQ(cost->units[0].memory_bits, 2048);
+  EXPECT_DOUBLE_EQ(cost->units[1].logic, kTree + kRare);
+  EXPECT_EQ(cost->units[1].memory_bits, 0);
+  EXPECT_DOUBLE_EQ(cost->area_square_micrometres, kAdders + kTree + kRare + 2 * hardware::MemoryArea(1024, 180));
+  EXPECT_DOUBLE_EQ(cost->gate_equivalents, (kAdders + kTree + kRare) / 24);
+  // Errors of what has been checked, by its area; the worst of all; and its share.
+  EXPECT_DOUBLE_EQ(cost->area_error, (0.10 * kAdders + 0.02 * kTree) / (kAdders + kTree));
+  EXPECT_DOUBLE_EQ(cost->area_error_worst, 0.30);
+  EXPECT_DOUBLE_EQ(cost->area_checked_share, (kAdders + kTree) / (kAdders + kTree + kRare));
+  EXPECT_THAT(cost->missing, testing::ElementsAre("kiln_unknown"));
+  EXPECT_EQ(MemoryBitsOf(units), 2048);
+  EXPECT_FALSE(CostAt(22).ok());
+
+  auto at_45 = CostAt(45);
+  ASSERT_TRUE(at_45.ok());
+  AddAreas(units, {models, fitted}, &*at_45);
+  EXPECT_NEAR(at_45->units[0].logic, kAdders * hardware::AreaScale(180, 45), 1e-9);
+  EXPECT_DOUBLE_EQ(at_45->gate_equivalents, cost->gate_equivalents);
+  EXPECT_DOUBLE_EQ(at_45->units[0].memory, 2 * hardware::MemoryArea(1024, 45));
 }
 
 }  // namespace
