@@ -517,6 +517,7 @@ std::vector<Case> ComposedCases() {
   };
   unary("Shrink", 9, "", shrink(0.5, 0), any);
   unary("Shrink", 9, FloatAttribute("lambd", 0.25) + FloatAttribute("bias", 0.125), shrink(0.25, 0.125), any);
+  unary("Shrink", 9, "", shrink(0.5, 0), Floats({2}, {-0.75f, 0.75f}));
   // At the threshold itself nothing is left: x > alpha, |x| > lambd.
   const Tensor edge = Floats({3}, {-1, 0.5f, 1});
   unary("Shrink", 9, FloatAttribute("lambd", 0.5), shrink(0.5, 0), edge);

@@ -176,6 +176,32 @@ TEST(SystolicBounds, HoldWhereABeatBringsSeveralWords) {
   }
 }
 
+// Drains that wait for operands with a beat an element: the last word's output is in memory before its slot is over.
+TEST(SystolicBounds, HoldWhereDrainsReadScatteredOperands) {
+  Random random(76);
+  for (int i = 0; i < 60; ++i) {
+    Config config;
+    config.array_rows = 8;
+    config.array_columns = 8 << random.Below(3);
+    config.memory_latency = static_cast<int>(random.Between(kLeastMemoryLatency, 12));
+    config.vector_stage_latency = 1;
+    config.operand_buffer_words = kMostOperandBuffer;
+    config.input_port_bytes = config.weight_port_bytes = config.output_port_bytes = kMostPort;
+    config.operand_port_bytes = kLeastPort;
+    const auto pixels = static_cast<int32_t>(random.Between(1, 6));
+    const auto outputs = static_cast<int32_t>(random.Between(1, 2 * config.array_columns));
+    Instruction in = Product(pixels, static_cast<int32_t>(random.Between(1, 16)), outputs);
+    Stream residual;
+    residual.element = Element::kFloat32;
+    residual.element_stride = 64;
+    residual.outer_stride = {0, 0, int64_t{64} * outputs, 0};
+    in.vector.operands = {residual};
+    in.vector.passes[0].stages = {{.op = StageOp::kAdd, .a = Argument::kOperand0}};
+    ExpectBoundsHold(in, config);
+    if (HasFailure()) return;
+  }
+}
+
 // By hand: one pixel, one tile. The bound of the array is what the machine cannot avoid: the weights come, are shifted
 // in (32 cycles), one pass of one cycle, and the way out. A second load does not follow.
 TEST(SystolicBounds, OneTileOfATallArrayPaysForOneLoad) {

@@ -297,6 +297,27 @@ TEST(Sums, NotesBeginWhereSumsLeaveTheirIntegers) {
   }
 }
 
+// Inputs with a zero point at their end: results reach twice as far as accumulations.
+TEST(Sums, ZeroPointsDoubleTheReachOfResults) {
+  for (const auto& [rows, wraps] : {std::pair(65793, false), {65794, true}}) {
+    Config config;  // int8, sums of int32
+    Work work;
+    work.instruction.opcode = Opcode::kMatrix;
+    work.instruction.convolution.channels = rows;
+    work.instruction.convolution.out_channels = 1;
+    auto codes = std::make_shared<WeightCodes>();
+    codes->rows = codes->channels = rows;
+    codes->bytes = 1;
+    codes->codes.assign(static_cast<size_t>(rows), 0x80);  // -128
+    work.codes = std::move(codes);
+    work.input_counts = {-128, 127};
+    work.input_zero = -128;  // 255 * 128 a product: 65793 times that is below 2^31
+    SumCheck check(config);
+    check.Add("layer", work);
+    EXPECT_EQ(!check.Note().empty(), wraps) << rows << check.Note();
+  }
+}
+
 // Operands that are both activations: any codes may meet.
 TEST(Sums, OfTwoActivations) {
   Config config;
