@@ -129,6 +129,28 @@ TEST(ReferenceExecutor, BatchIsTheImagesOneByOneForAnyThreadCount) {
   }
 }
 
+// Inputs and outputs without an axis of images get one in front: a table, a scalar.
+TEST(ReferenceExecutor, BatchesValuesWithoutABatchAxis) {
+  Graph graph("net");
+  Value* rows = graph.AddInput("rows", {ElementType::kFloat32, Shape{2, 2}});
+  Value* factor = graph.AddInput("factor", {ElementType::kFloat32, Shape{}});
+  Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 2}});
+  Value* scaled = graph.AddNode(Op::kMul, "scale", {rows, factor}, {"scaled"})->result();
+  graph.MarkOutput(scaled);
+  graph.MarkOutput(graph.AddNode(Op::kMul, "twice", {factor, factor}, {"square"})->result());
+  graph.MarkOutput(graph.AddNode(Op::kMul, "row", {x, factor}, {"row"})->result());
+  ASSERT_TRUE(InferShapes(graph).ok());
+  const auto executor = ReferenceExecutor::Create(graph);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  const auto outputs = (*executor)->RunBatch(
+      std::vector<Tensor>{Tensor::Of<float>({3, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}),
+                          Tensor::Of<float>({3}, {1, 2, 3}), Tensor::Of<float>({3, 2}, {1, 1, 2, 2, 3, 3})});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_EQ((*outputs)[0], Tensor::Of<float>({3, 2, 2}, {1, 2, 3, 4, 10, 12, 14, 16, 27, 30, 33, 36}));
+  EXPECT_EQ((*outputs)[1], Tensor::Of<float>({3}, {1, 4, 9}));
+  EXPECT_EQ((*outputs)[2], Tensor::Of<float>({3, 2}, {1, 1, 4, 4, 9, 9}));
+}
+
 TEST(ReferenceExecutor, WrongInputsAreErrorsThatNameThem) {
   const SmallNet net;
   const auto executor = ReferenceExecutor::Create(net.graph);

@@ -55,10 +55,12 @@ class ReferenceExecutor {
   //   errors  number or element type of inputs; whatever EvaluateNode reports
   StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> inputs, const ValueObserver& observer = {}) const;
 
-  // Runs the graph once for each image: each input is [images, ...], of which every run sees a slice [1, ...]. Every
-  // output must be [1, ...]; the results are [images, ...]. Images run in parallel (support/parallel.h); with an
-  // observer they run one after the other, in order.
-  //   errors  as Run; inputs that differ in the number of images; an output without a leading 1
+  // Runs the graph once for each image: each input is [images, ...], of which every run sees a slice [1, ...], or a
+  // slice without the axis of images where the tensor has one axis more than the graph's input. Results are joined by
+  // BatchShape (ir/batch_shape.h): [1, ...] to [images, ...], and what has no leading 1 along a new axis. Images run in
+  // parallel (support/parallel.h); with an observer they run one after the other, in order.
+  //   errors  as Run; inputs that differ in the number of images; outputs of strings, or whose shape differs between
+  //   images
   StatusOr<std::vector<Tensor>> RunBatch(std::span<const Tensor> inputs, const ValueObserver& observer = {},
                                          const BatchProgress& progress = {}) const;
 

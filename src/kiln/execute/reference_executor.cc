@@ -5,6 +5,7 @@
 #include "fmt/format.h"
 #include "kiln/execute/reference.h"
 #include "kiln/execute/reference_plan.h"
+#include "kiln/ir/batch_shape.h"
 #include "kiln/support/parallel.h"
 
 namespace kiln {
@@ -38,10 +39,20 @@ class FirstError {
   Status status_;
 };
 
-// Image i of a batch, as a view of [1, ...].
-Tensor ImageOf(const Tensor& batch, int64_t i) {
-  Shape shape = batch.shape();
-  shape[0] = 1;
+// Whether a tensor of a batch has an axis of images that the graph's input lacks.
+bool HasExtraAxis(const Tensor& batch, const Value& input) {
+  return input.has_shape() && batch.shape().rank() == input.shape().rank() + 1;
+}
+
+// Image i of a batch, as a view of [1, ...], or of [...] where the graph's input has no axis of images.
+Tensor ImageOf(const Tensor& batch, const Value& input, int64_t i) {
+  std::vector<int64_t> dims = batch.shape().dims();
+  if (HasExtraAxis(batch, input)) {
+    dims.erase(dims.begin());
+  } else {
+    dims[0] = 1;
+  }
+  Shape shape(std::move(dims));
   const int64_t bytes = batch.num_bytes() / batch.shape()[0];
   return Tensor::View(batch.type(), std::move(shape), std::make_shared<Tensor>(batch), batch.bytes() + i * bytes);
 }
@@ -110,9 +121,10 @@ Status ReferenceExecutor::State::CheckInputs(std::span<const Tensor> tensors, bo
                    fmt::format("it takes {}", NameOf(value.element())));
     }
     if (value.has_shape()) {
-      bool fits = t.shape().rank() == value.shape().rank();
-      for (int d = 1; fits && d < t.shape().rank(); ++d)
-        fits = value.shape()[d] < 0 || value.shape()[d] == t.shape()[d];
+      const int extra = batch && HasExtraAxis(t, value) ? 1 : 0;
+      bool fits = t.shape().rank() == value.shape().rank() + extra;
+      for (int d = 1 - extra; fits && d < value.shape().rank(); ++d)
+        fits = value.shape()[d] < 0 || value.shape()[d] == t.shape()[d + extra];
       if (!fits) return Error(place, "is " + t.shape().ToString(), "it takes " + value.shape().ToString());
     }
     if (!batch) continue;
@@ -124,7 +136,7 @@ Status ReferenceExecutor::State::CheckInputs(std::span<const Tensor> tensors, bo
       return Error(place, fmt::format("holds {} images", t.shape()[0]),
                    fmt::format("the first input holds {}", tensors[0].shape()[0]));
     }
-    if (value.has_shape() && value.shape()[0] > 1) {
+    if (value.has_shape() && !HasExtraAxis(t, value) && value.shape()[0] > 1) {
       return Error(place, fmt::format("has a fixed batch of {}", value.shape()[0]), "export the network with batch 1");
     }
   }
@@ -161,22 +173,21 @@ StatusOr<std::vector<Tensor>> ReferenceExecutor::RunBatch(std::span<const Tensor
   std::vector<Tensor> outputs;  // allocated once the first image has shown the shapes
   const auto run = [&](int64_t image) -> Status {
     std::vector<Tensor> slices;
-    for (const Tensor& input : inputs) slices.push_back(ImageOf(input, image));
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      slices.push_back(ImageOf(inputs[i], *state_->graph->inputs()[i], image));
+    }
     KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> results, state_->Run(slices, images == 1, observer));
     for (size_t i = 0; i < results.size(); ++i) {
       const Tensor& result = results[i];
       const std::string place = "output '" + state_->graph->outputs()[i]->name() + "'";
       if (image == 0) {
-        Shape shape = result.shape();
-        if (shape.rank() == 0 || shape[0] != 1 || result.type() == ElementType::kString) {
-          return state_->Error(place, fmt::format("is {} {} for one image", NameOf(result.type()), shape.ToString()),
-                               "results of a batch are joined along a leading axis of 1");
+        if (result.type() == ElementType::kString) {
+          return state_->Error(place, "holds strings", "results of a batch are numbers");
         }
         if (result.num_bytes() > (int64_t{1} << 36) / images) {
           return state_->Error(place, fmt::format("of {} images would exceed 64 GiB", images), "run smaller batches");
         }
-        shape[0] = images;
-        outputs.emplace_back(result.type(), shape);
+        outputs.emplace_back(result.type(), BatchShape(result.shape(), images));
       }
       Tensor& whole = outputs[i];
       if (result.type() != whole.type() || result.num_bytes() * images != whole.num_bytes()) {
