@@ -39,7 +39,7 @@ void CheckImages(const kiln::DataSet& set) {
     for (const std::byte b : set.Image(i)) sum += static_cast<unsigned>(b);
   }
   asm volatile("" : : "r"(sum));  // the bytes are read, whatever the optimiser thinks of the sum
-  KILN_CHECK(set.labels().empty() || static_cast<int64_t>(set.labels().size()) == set.size());
+  KILN_CHECK(set.labels().empty() || static_cast<int64_t>(set.labels().size()) == set.size() * set.labels_per_image());
   for (const int32_t label : set.labels()) KILN_CHECK(label >= 0);
   if (const kiln::Status status = set.CheckLabels(10); !status.ok()) KILN_CHECK(!kiln::MessageOf(status).empty());
 }

@@ -104,6 +104,38 @@ TEST(OnnxImport, ReadsConstantsOfEveryKind) {
       StatusCode::kInvalidArgument, "lies outside");
 }
 
+// Sizes of symbols by name, everywhere the symbol stands; an input's whole shape by the input's name.
+TEST(OnnxImport, SymbolicDimensionsAreSetByName) {
+  const std::string model =
+      InputText("ids", {"batch", "seq"}) + InputText("mask", {"batch", "seq", "heads"}) +
+      "node { op_type: 'Relu' input: 'ids' output: 'y' } "
+      "node { op_type: 'Relu' input: 'mask' output: 'z' } output { name: 'y' } output { name: 'z' }";
+  ImportOptions options;
+  options.known_inputs = true;
+  ExpectError(Import(17, model, "", options), StatusCode::kInvalidArgument,
+              "symbolic dimensions without a size: seq, heads (inputs ids batch x seq, mask batch x seq x heads); set "
+              "each with --shape, as in --shape seq=128");
+  options.shapes = {{"seq", Shape{7}}};
+  ExpectError(Import(17, model, "", options), StatusCode::kInvalidArgument,
+              "symbolic dimensions without a size: heads (inputs mask batch x seq x heads)");
+  options.shapes = {{"seq", Shape{7}}, {"heads", Shape{2}}};
+  const auto graph = Import(17, model, "", options);
+  ASSERT_TRUE(graph.ok()) << MessageOf(graph.status());
+  EXPECT_EQ(graph->inputs()[0]->shape(), (Shape{1, 7}));
+  EXPECT_EQ(graph->outputs()[1]->shape(), (Shape{1, 7, 2}));
+  options.shapes = {{"seq", Shape{7}}, {"mask", Shape{1, 7, 3}}, {"batch", Shape{2}}};
+  const auto whole = Import(17, model, "", options);
+  ASSERT_TRUE(whole.ok()) << MessageOf(whole.status());
+  EXPECT_EQ(whole->inputs()[0]->shape(), (Shape{2, 7}));
+  EXPECT_EQ(whole->inputs()[1]->shape(), (Shape{1, 7, 3}));
+  options.shapes = {{"sek", Shape{7}}};
+  ExpectError(Import(17, model, "", options), StatusCode::kInvalidArgument,
+              "--shape sek: names no symbolic dimension and no input of the model; symbols: batch, heads, seq; inputs: "
+              "ids, mask");
+  options.shapes = {{"seq", Shape{1, 7}}};
+  ExpectError(Import(17, model, "", options), StatusCode::kInvalidArgument, "--shape seq: 1x7 is no size of one");
+}
+
 TEST(OnnxImport, InlinesFunctions) {
   const std::string function =
       "functions { domain: 'local' name: 'ScaledRelu' input: 'a' output: 'b' attribute: 'slope' "

@@ -40,12 +40,19 @@ StatusOr<std::string> ReadEntry(zip_t* archive, zip_uint64_t index, const std::s
 
 }  // namespace
 
-StatusOr<DataSet::Parts> ReadNpz(const Source& source, const DataOptions& options) {
+struct NpzArchive::Handle {
+  std::unique_ptr<zip_t, Closer> archive;
+};
+
+NpzArchive::NpzArchive() = default;
+NpzArchive::NpzArchive(NpzArchive&&) noexcept = default;
+NpzArchive::~NpzArchive() = default;
+
+StatusOr<NpzArchive> NpzArchive::Open(const Source& source, uint64_t most_unpacked) {
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* bytes = zip_source_buffer_create(source.view().data(), source.view().size(), 0, &error);
-  const std::unique_ptr<zip_t, Closer> archive(bytes == nullptr ? nullptr
-                                                                : zip_open_from_source(bytes, ZIP_RDONLY, &error));
+  std::unique_ptr<zip_t, Closer> archive(bytes == nullptr ? nullptr : zip_open_from_source(bytes, ZIP_RDONLY, &error));
   if (archive == nullptr) {
     const std::string why = zip_error_strerror(&error);
     if (bytes != nullptr) zip_source_free(bytes);
@@ -53,8 +60,9 @@ StatusOr<DataSet::Parts> ReadNpz(const Source& source, const DataOptions& option
     return ErrorAt(source.name, "", "not a readable .npz archive: " + why, "save it again");
   }
   zip_error_fini(&error);
-
-  std::vector<std::string> names;  // without ".npy"; the index is the entry's
+  NpzArchive out;
+  out.source_ = source.name;
+  out.most_unpacked_ = most_unpacked;
   const zip_int64_t entries = zip_get_num_entries(archive.get(), 0);
   if (entries > budgets::kArchiveEntries) {
     return ErrorAt(source.name, "", "holds " + std::to_string(entries) + " arrays",
@@ -64,8 +72,23 @@ StatusOr<DataSet::Parts> ReadNpz(const Source& source, const DataOptions& option
     const char* name = zip_get_name(archive.get(), static_cast<zip_uint64_t>(i), 0);
     std::string text = name == nullptr ? "" : name;
     if (text.ends_with(".npy")) text.resize(text.size() - 4);
-    names.push_back(std::move(text));
+    out.names_.push_back(std::move(text));
   }
+  out.handle_ = std::make_unique<Handle>(Handle{std::move(archive)});
+  return out;
+}
+
+std::string NpzArchive::Describe(size_t index) const { return source_ + ": array '" + names_[index] + "'"; }
+
+StatusOr<Array> NpzArchive::Read(size_t index) const {
+  const std::string name = Describe(index);
+  KILN_ASSIGN_OR_RETURN(std::string entry, ReadEntry(handle_->archive.get(), index, name, most_unpacked_));
+  return ReadNpyArray(Source{name, std::make_shared<const std::string>(std::move(entry))});
+}
+
+StatusOr<DataSet::Parts> ReadNpz(const Source& source, const DataOptions& options) {
+  KILN_ASSIGN_OR_RETURN(const NpzArchive archive, NpzArchive::Open(source, options.most_unpacked));
+  const std::vector<std::string>& names = archive.names();
   const auto find = [&](std::initializer_list<std::string_view> wanted) {
     for (std::string_view want : wanted) {
       const auto at = std::find(names.begin(), names.end(), want);
@@ -73,24 +96,19 @@ StatusOr<DataSet::Parts> ReadNpz(const Source& source, const DataOptions& option
     }
     return int64_t{-1};
   };
-  const auto read = [&](int64_t index) -> StatusOr<Array> {
-    const std::string name = source.name + ": array '" + names[static_cast<size_t>(index)] + "'";
-    KILN_ASSIGN_OR_RETURN(std::string entry,
-                          ReadEntry(archive.get(), static_cast<zip_uint64_t>(index), name, options.most_unpacked));
-    return ReadNpyArray(Source{name, std::make_shared<const std::string>(std::move(entry))});
-  };
-
   const int64_t label_index = find({"y", "labels"});
   int64_t image_index = find({"x", "images", "data"});
   if (image_index < 0) image_index = label_index == 0 ? 1 : 0;
   if (image_index >= static_cast<int64_t>(names.size())) {
     return ErrorAt(source.name, "", "holds no array of images", "name it x or images");
   }
-  KILN_ASSIGN_OR_RETURN(Array images, read(image_index));
+  KILN_ASSIGN_OR_RETURN(Array images, archive.Read(static_cast<size_t>(image_index)));
   KILN_ASSIGN_OR_RETURN(DataSet::Parts parts, PartsOf(source, std::move(images)));
   if (label_index >= 0) {
-    KILN_ASSIGN_OR_RETURN(const Array labels, read(label_index));
-    KILN_ASSIGN_OR_RETURN(parts.labels, LabelsOf(source, labels));
+    KILN_ASSIGN_OR_RETURN(const Array array, archive.Read(static_cast<size_t>(label_index)));
+    KILN_ASSIGN_OR_RETURN(Labels labels, LabelsOf(source, array));
+    parts.labels = std::move(labels.values);
+    parts.label_shape = std::move(labels.shape);
   }
   return parts;
 }

@@ -34,8 +34,31 @@ StatusOr<Array> ReadNpyArray(const Source& source);
 
 // First axis = image. Error: a scalar, or no elements.
 StatusOr<DataSet::Parts> PartsOf(const Source& source, Array array);
-// A 1-D array of integers as labels. Errors: another rank or type, a negative label.
-StatusOr<std::vector<int32_t>> LabelsOf(const Source& source, const Array& array);
+// The same for arrays of any rank from 1: a sample may be a scalar.
+StatusOr<DataSet::Parts> SamplesOf(const Source& source, Array array);
+// An array of integers as labels, first axis = image. Errors: a scalar, another type, a negative label.
+StatusOr<Labels> LabelsOf(const Source& source, const Array& array);
+
+// An .npz archive in memory. The bytes must outlive it.
+class NpzArchive {
+ public:
+  // `most_unpacked`: the bytes that one array may unpack to.
+  static StatusOr<NpzArchive> Open(const Source& source, uint64_t most_unpacked);
+  NpzArchive(NpzArchive&&) noexcept;
+  ~NpzArchive();
+  const std::vector<std::string>& names() const { return names_; }  // in the archive's order, without ".npy"
+  // How messages call an array: "data.npz: array 'x'".
+  std::string Describe(size_t index) const;
+  StatusOr<Array> Read(size_t index) const;
+
+ private:
+  struct Handle;
+  NpzArchive();
+  std::unique_ptr<Handle> handle_;
+  std::string source_;
+  uint64_t most_unpacked_ = 0;
+  std::vector<std::string> names_;
+};
 
 // Turns elements of `element_bytes` bytes around, in place.
 void SwapBytes(char* bytes, int64_t count, int element_bytes);

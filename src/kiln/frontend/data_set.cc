@@ -70,7 +70,7 @@ StatusOr<data::Source> ReadSource(const fs::path& path, uint64_t most_unpacked =
 }
 
 // One integer a line; blank lines are skipped.
-StatusOr<std::vector<int32_t>> ParseTextLabels(const data::Source& source) {
+StatusOr<Labels> ParseTextLabels(const data::Source& source) {
   std::vector<int32_t> labels;
   std::string_view rest = source.view();
   for (int64_t line = 1; !rest.empty(); ++line) {
@@ -87,7 +87,7 @@ StatusOr<std::vector<int32_t>> ParseTextLabels(const data::Source& source) {
     }
     labels.push_back(value);
   }
-  return labels;
+  return Labels{.values = std::move(labels)};
 }
 
 // The file of labels that belongs to a file of images by MNIST's convention; empty where there is none.
@@ -129,7 +129,8 @@ DataSet::DataSet(std::string source, DataFormat format, Parts parts)
       image_shape_(std::move(parts.image_shape)),
       layout_(parts.layout),
       element_(parts.element),
-      labels_(std::move(parts.labels)) {
+      labels_(std::move(parts.labels)),
+      label_shape_(std::move(parts.label_shape)) {
   KILN_CHECK(count_ > 0 && offset_ >= 0 && stride_ >= image_bytes_);
   KILN_CHECK(offset_ + (count_ - 1) * stride_ + image_bytes_ <= static_cast<int64_t>(bytes_->size()));
 }
@@ -140,18 +141,34 @@ std::span<const std::byte> DataSet::Image(int64_t i) const {
           static_cast<size_t>(image_bytes_)};
 }
 
-Status DataSet::CheckLabels(int64_t classes) const {
+Status DataSet::CheckLabels(int64_t classes, int32_t ignored) const {
   for (size_t i = 0; i < labels_.size(); ++i) {
-    if (labels_[i] >= classes) {
+    if (labels_[i] >= classes && labels_[i] != ignored) {
+      const auto image = static_cast<int64_t>(i) / labels_per_image();
       return ErrorAt(
-          label_source_, "image " + std::to_string(i), "label " + std::to_string(labels_[i]),
+          label_source_, "image " + std::to_string(image), "label " + std::to_string(labels_[i]),
           "the network tells " + std::to_string(classes) + " classes apart, 0 to " + std::to_string(classes - 1));
     }
   }
   return OkStatus();
 }
 
-StatusOr<std::vector<int32_t>> LoadLabels(const fs::path& path) {
+Status DataSet::SetLabels(Labels labels, std::string source) {
+  const auto count = static_cast<int64_t>(labels.values.size());
+  if (labels.each() == 0 || count != count_ * labels.each()) {
+    const std::string each = labels.shape.rank() == 0 ? "" : " of " + labels.shape.ToString() + " an image";
+    return ErrorAt(source, "",
+                   std::to_string(labels.each() == 0 ? 0 : count / labels.each()) + " labels" + each + " for the " +
+                       std::to_string(count_) + " images of " + source_,
+                   "name the labels that belong to them");
+  }
+  labels_ = std::move(labels.values);
+  label_shape_ = std::move(labels.shape);
+  label_source_ = std::move(source);
+  return OkStatus();
+}
+
+StatusOr<Labels> LoadLabels(const fs::path& path) {
   KILN_ASSIGN_OR_RETURN(const data::Source source, ReadSource(path));
   if (source.view().starts_with("\x93NUMPY")) {
     KILN_ASSIGN_OR_RETURN(const data::Array array, data::ReadNpyArray(source));
@@ -160,6 +177,12 @@ StatusOr<std::vector<int32_t>> LoadLabels(const fs::path& path) {
   if (LooksLikeIdx(source.view())) {
     KILN_ASSIGN_OR_RETURN(const data::Array array, data::ReadIdxArray(source));
     return data::LabelsOf(source, array);
+  }
+  if (source.view().starts_with("P5")) {
+    KILN_ASSIGN_OR_RETURN(DataSet::Parts parts, data::ReadPnm(source, {}));
+    std::vector<int64_t> dims = parts.image_shape.dims();
+    dims.insert(dims.begin(), 1);
+    return data::LabelsOf(source, {parts.element, Shape(std::move(dims)), std::move(parts.bytes), parts.offset});
   }
   return ParseTextLabels(source);
 }
@@ -179,16 +202,10 @@ StatusOr<DataSet> LoadDataSet(const fs::path& path, const DataOptions& options) 
   set.label_source_ = set.source_;
   const fs::path labels = options.labels.empty() && !set.has_labels() ? LabelsBeside(path) : options.labels;
   if (!labels.empty()) {
-    KILN_ASSIGN_OR_RETURN(set.labels_, LoadLabels(labels));
-    set.label_source_ = labels.string();
-  }
-  if (!labels.empty() || set.has_labels()) {
-    if (static_cast<int64_t>(set.labels_.size()) != set.count_) {
-      return ErrorAt(set.label_source_, "",
-                     std::to_string(set.labels_.size()) + " labels for the " + std::to_string(set.count_) +
-                         " images of " + set.source_,
-                     "name the labels that belong to them");
-    }
+    KILN_ASSIGN_OR_RETURN(Labels own, LoadLabels(labels));
+    KILN_RETURN_IF_ERROR(set.SetLabels(std::move(own), labels.string()));
+  } else if (set.has_labels()) {
+    KILN_RETURN_IF_ERROR(set.SetLabels({set.labels_, set.label_shape_}, set.source_));
   }
   return set;
 }
@@ -204,6 +221,14 @@ StatusOr<DataSet::Parts> PartsOf(const Source& source, Array array) {
     return ErrorAt(source.name, "", "an array of shape " + array.shape.ToString() + " holds no images",
                    "its first axis counts the images");
   }
+  return SamplesOf(source, std::move(array));
+}
+
+StatusOr<DataSet::Parts> SamplesOf(const Source& source, Array array) {
+  if (array.shape.rank() < 1 || CheckedNumElements(array.shape).value_or(0) == 0) {
+    return ErrorAt(source.name, "", "an array of shape " + array.shape.ToString() + " holds no samples",
+                   "its first axis counts the samples");
+  }
   DataSet::Parts parts;
   parts.count = array.shape[0];
   parts.image_shape = Shape(std::vector<int64_t>(array.shape.dims().begin() + 1, array.shape.dims().end()));
@@ -214,24 +239,26 @@ StatusOr<DataSet::Parts> PartsOf(const Source& source, Array array) {
   return parts;
 }
 
-StatusOr<std::vector<int32_t>> LabelsOf(const Source& source, const Array& array) {
-  const bool column = array.shape.rank() == 2 && array.shape[1] == 1;  // as Keras stores CIFAR's
-  if ((array.shape.rank() != 1 && !column) || !IsInteger(array.element)) {
+StatusOr<Labels> LabelsOf(const Source& source, const Array& array) {
+  if (array.shape.rank() < 1 || CheckedNumElements(array.shape).value_or(0) == 0 || !IsInteger(array.element)) {
     return ErrorAt(source.name, "",
                    "labels of shape " + array.shape.ToString() + " and type " + std::string(NameOf(array.element)),
-                   "labels are one integer per image");
+                   "labels are integers: one per image, or one per place of an image");
   }
   // A view wants aligned elements; what lies behind a header need not be.
   Tensor tensor(array.element, array.shape);
   std::memcpy(tensor.mutable_bytes(), array.bytes->data() + array.offset, static_cast<size_t>(tensor.num_bytes()));
-  std::vector<int32_t> labels;
+  Labels labels;
+  labels.shape = Shape(std::vector<int64_t>(array.shape.dims().begin() + 1, array.shape.dims().end()));
+  if (labels.each() == 1) labels.shape = Shape{};  // a column, as Keras stores CIFAR's
+  labels.values.reserve(static_cast<size_t>(tensor.size()));
   for (int64_t i = 0; i < tensor.size(); ++i) {
     const int64_t label = tensor.IntAt(i);
     if (label < 0 || label > INT32_MAX) {
-      return ErrorAt(source.name, "image " + std::to_string(i), "label " + std::to_string(label),
+      return ErrorAt(source.name, "image " + std::to_string(i / labels.each()), "label " + std::to_string(label),
                      "labels are 0 or more");
     }
-    labels.push_back(static_cast<int32_t>(label));
+    labels.values.push_back(static_cast<int32_t>(label));
   }
   return labels;
 }

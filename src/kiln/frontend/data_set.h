@@ -40,7 +40,7 @@ std::string_view NameOf(ImageLayout layout);  // "chw", "hwc"
 
 struct DataOptions {
   DataFormat format = DataFormat::kAuto;
-  // A file of labels: IDX, .npy, or text with one integer a line. Empty: the labels that stand in the data file
+  // A file of labels: IDX, .npy, PGM, or text with one integer a line. Empty: the labels that stand in the data file
   // itself, or for *-images-idx3-ubyte[.gz] the file *-labels-idx1-ubyte[.gz] beside it, or none.
   std::filesystem::path labels = {};
   std::optional<Shape> shape = {};  // of one image; only `raw` needs it
@@ -48,6 +48,13 @@ struct DataOptions {
   std::optional<Shape> default_shape = {};
   // The most that a gzip file, or an array of an .npz archive, may unpack to.
   uint64_t most_unpacked = budgets::kUnpackedBytes;
+};
+
+// Labels of some images: one each, or one for each place (pixel, token) of an image.
+struct Labels {
+  std::vector<int32_t> values;  // none negative; image by image, row-major in `shape`
+  Shape shape = {};             // of one image's labels; a scalar where an image has one
+  int64_t each() const { return shape.NumElements(); }
 };
 
 class DataSet {
@@ -62,12 +69,17 @@ class DataSet {
   // Image i as stored, row-major in image_shape(). 0 <= i < size().
   std::span<const std::byte> Image(int64_t i) const;
 
-  // Empty when the set has none, else one per image, none negative.
+  // Empty when the set has none, else labels_per_image() for each image, none negative.
   const std::vector<int32_t>& labels() const { return labels_; }
   bool has_labels() const { return !labels_.empty(); }
+  // The shape of one image's labels: a scalar, or one label for each place, such as 224x224.
+  const Shape& label_shape() const { return label_shape_; }
+  int64_t labels_per_image() const { return label_shape_.NumElements(); }
   const std::string& label_source() const { return label_source_; }
-  // Error: a label that is not below `classes`; names its image.
-  Status CheckLabels(int64_t classes) const;
+  // Error: a label that is not below `classes` and is not `ignored` (-1: none is); names its image.
+  Status CheckLabels(int64_t classes, int32_t ignored = -1) const;
+  // Gives the images these labels. Error: not as many as the images need.
+  Status SetLabels(Labels labels, std::string source);
 
   // What a reader fills in. Image i stands at bytes [offset + i * stride, ... + size of one image); the readers have
   // checked that all images lie within `bytes`.
@@ -80,6 +92,7 @@ class DataSet {
     ImageLayout layout = ImageLayout::kChw;
     ElementType element = ElementType::kUint8;
     std::vector<int32_t> labels;
+    Shape label_shape = {};
   };
   DataSet(std::string source, DataFormat format, Parts parts);
 
@@ -94,14 +107,16 @@ class DataSet {
   ImageLayout layout_;
   ElementType element_;
   std::vector<int32_t> labels_;
+  Shape label_shape_;
 };
 
 // Reads a data file. Errors name the file and the fault: unknown kind, truncated or too long, a size that overflows,
 // no images, a label out of the format's own range, as many labels as images.
 StatusOr<DataSet> LoadDataSet(const std::filesystem::path& path, const DataOptions& options = {});
 
-// Reads a file of labels alone (IDX, .npy, or text with one integer a line).
-StatusOr<std::vector<int32_t>> LoadLabels(const std::filesystem::path& path);
+// Reads a file of labels alone (IDX, .npy, PGM with a label a pixel, or text with one integer a line). The first axis
+// of an array counts the images; further axes are the places of an image that have a label each.
+StatusOr<Labels> LoadLabels(const std::filesystem::path& path);
 
 }  // namespace kiln
 

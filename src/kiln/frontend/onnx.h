@@ -36,6 +36,11 @@ struct ImportOptions {
   int64_t batch = 1;
   // Shapes of inputs by name; they win over what the model declares.
   std::map<std::string, Shape> input_shapes;
+  // Sizes of symbolic dimensions and shapes of inputs, as --shape names them: a shape of one dimension belongs to the
+  // symbol of that name where an input has one, and else to the input.
+  std::map<std::string, Shape> shapes = {};
+  // Whether it is an error that an input's shape stays unknown in part; the message lists the symbols without a size.
+  bool known_inputs = false;
 };
 
 // Reads a model file; tensors in external files are looked for in its folder and memory-mapped.

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <memory>
 #include <set>
 #include <unordered_map>
@@ -69,6 +71,8 @@ class Importer {
   Status ReadFunctions();
   Status CheckOperators() const;
   Status AddInitialisers();
+  Status ApplyShapes();
+  Status CheckInputsKnown() const;
   Status AddInputs();
   Status ReadDeclaredTypes();
   Status AddNodes(NodeProtos& nodes, Scope& scope);
@@ -100,6 +104,7 @@ class Importer {
   std::unordered_map<std::string, Opsets> function_opsets_;
   std::unordered_map<std::string, const onnx::FunctionProto*> functions_;  // by "domain.name"
   std::unordered_map<std::string, int64_t> symbols_;
+  std::map<std::string, Shape> input_shapes_;  // that the caller wants
   std::unordered_map<std::string, TensorType> declared_;
   // Cleared when the caller overrides a shape that the model fixes: what it declares within no longer holds.
   bool trust_declared_ = true;
@@ -120,7 +125,9 @@ StatusOr<Graph> Importer::Run() {
   KILN_RETURN_IF_ERROR(ReadFunctions());
   KILN_RETURN_IF_ERROR(CheckOperators());
   KILN_RETURN_IF_ERROR(AddInitialisers());
+  KILN_RETURN_IF_ERROR(ApplyShapes());
   KILN_RETURN_IF_ERROR(AddInputs());
+  if (options_.known_inputs) KILN_RETURN_IF_ERROR(CheckInputsKnown());
   KILN_RETURN_IF_ERROR(ReadDeclaredTypes());
   main_.opsets = &opsets_;
   for (const auto& output : model_.graph().output()) main_.outputs.insert(output.name());
@@ -235,8 +242,74 @@ StatusOr<TensorType> Importer::ReadType(const onnx::TypeProto& type, const std::
   return out;
 }
 
+// "batch x seq x 768": a declared shape with its symbols.
+std::string DeclaredShape(const onnx::ValueInfoProto& input) {
+  if (!input.type().tensor_type().has_shape()) return "of unknown shape";
+  std::vector<std::string> dims;
+  for (const auto& dim : input.type().tensor_type().shape().dim()) {
+    const bool sized = dim.has_dim_value() && dim.dim_value() >= 0;
+    dims.push_back(sized ? std::to_string(dim.dim_value()) : dim.dim_param().empty() ? "?" : dim.dim_param());
+  }
+  return dims.empty() ? "scalar" : fmt::format("{}", fmt::join(dims, " x "));
+}
+
+// Tells the symbols of options_.shapes from its inputs.
+Status Importer::ApplyShapes() {
+  input_shapes_ = options_.input_shapes;
+  std::set<std::string> symbols, inputs;
+  for (const auto& input : model_.graph().input()) {
+    if (main_.values.count(input.name()) != 0) continue;  // an initialiser
+    inputs.insert(input.name());
+    for (const auto& dim : input.type().tensor_type().shape().dim()) {
+      if (!dim.dim_param().empty()) symbols.insert(dim.dim_param());
+    }
+  }
+  for (const auto& [name, shape] : options_.shapes) {
+    if (shape.rank() == 1 && symbols.contains(name)) {
+      symbols_[name] = shape[0];
+    } else if (inputs.contains(name)) {
+      input_shapes_[name] = shape;
+    } else {
+      const bool symbol = symbols.contains(name);
+      return ErrorAt(source_, "--shape " + name,
+                     symbol ? fmt::format("{} is no size of one dimension", shape.ToString())
+                            : "names no symbolic dimension and no input of the model",
+                     symbol ? "give it a number, as in " + name + "=128"
+                            : fmt::format("symbols: {}; inputs: {}",
+                                          symbols.empty() ? "none" : fmt::format("{}", fmt::join(symbols, ", ")),
+                                          fmt::join(inputs, ", ")));
+    }
+  }
+  return OkStatus();
+}
+
+Status Importer::CheckInputsKnown() const {
+  std::vector<std::string> symbols, where;
+  std::string unnamed;  // an input with a dimension that has no name
+  for (const auto& input : model_.graph().input()) {
+    const Value* value = graph_.FindValue(input.name());
+    if (value == nullptr || !value->is_input() || (value->has_shape() && value->shape().IsKnown())) continue;
+    where.push_back(fmt::format("{} {}", input.name(), DeclaredShape(input)));
+    bool named = false;
+    for (const auto& dim : input.type().tensor_type().shape().dim()) {
+      const std::string& symbol = dim.dim_param();
+      if (symbol.empty() || symbols_.contains(symbol)) continue;
+      named = true;
+      if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end()) symbols.push_back(symbol);
+    }
+    if (!named && unnamed.empty()) unnamed = input.name();
+  }
+  if (where.empty()) return OkStatus();
+  const std::string example = symbols.empty() ? unnamed + "=1x128" : symbols[0] + "=128";
+  return ErrorAt(source_, "",
+                 symbols.empty() ? fmt::format("inputs of unknown shape: {}", fmt::join(where, ", "))
+                                 : fmt::format("symbolic dimensions without a size: {} (inputs {})",
+                                               fmt::join(symbols, ", "), fmt::join(where, ", ")),
+                 "set each with --shape, as in --shape " + example);
+}
+
 Status Importer::AddInputs() {
-  for (const auto& [name, shape] : options_.input_shapes) {
+  for (const auto& [name, shape] : input_shapes_) {
     const auto& inputs = model_.graph().input();
     const bool found = std::any_of(inputs.begin(), inputs.end(), [&](const auto& i) { return i.name() == name; });
     if (!found || main_.values.count(name) != 0) {
@@ -253,7 +326,7 @@ Status Importer::AddInputs() {
       return ErrorAt(source_, place, "is defined twice", "every value has one definition");
     }
     KILN_ASSIGN_OR_RETURN(TensorType type, ReadType(input.type(), place, /*is_input=*/true));
-    if (const auto it = options_.input_shapes.find(input.name()); it != options_.input_shapes.end()) {
+    if (const auto it = input_shapes_.find(input.name()); it != input_shapes_.end()) {
       if (!Compatible(type, {type.element, it->second})) trust_declared_ = false;
       type.shape = it->second;
     }

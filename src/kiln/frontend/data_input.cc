@@ -1,0 +1,126 @@
+#include "kiln/frontend/data_input.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kiln/ir/batch_shape.h"
+
+namespace kiln {
+namespace {
+
+std::vector<int64_t> WithoutOnes(std::vector<int64_t> dims) {
+  std::erase(dims, 1);
+  return dims;
+}
+
+// NumPy's word for a type, for messages.
+std::string_view NumPyName(ElementType type) {
+  switch (type) {
+    case ElementType::kFloat32:
+      return "float32";
+    case ElementType::kFloat64:
+      return "float64";
+    case ElementType::kFloat16:
+      return "float16";
+    case ElementType::kInt8:
+      return "int8";
+    case ElementType::kInt16:
+      return "int16";
+    case ElementType::kInt32:
+      return "int32";
+    case ElementType::kInt64:
+      return "int64";
+    case ElementType::kUint8:
+      return "uint8";
+    case ElementType::kUint16:
+      return "uint16";
+    case ElementType::kUint32:
+      return "uint32";
+    case ElementType::kUint64:
+      return "uint64";
+    case ElementType::kBool:
+      return "bool";
+    case ElementType::kBfloat16:
+    case ElementType::kString:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+Shape SampleShape(const Value& input) {
+  Shape shape = input.shape();
+  if (shape.rank() > 0 && shape[0] == kUnknownDim) shape[0] = 1;
+  return shape;
+}
+
+std::string DescribeInput(const Value& input) {
+  return fmt::format("{} {} {}", input.name(), NameOf(input.element()),
+                     input.has_shape() ? input.shape().ToString() : "of unknown shape");
+}
+
+StatusOr<InputReader> InputReader::OfImages(std::shared_ptr<const DataSet> set, Preprocess preprocess,
+                                            const Value& input, std::string_view model_source) {
+  InputReader reader;
+  KILN_ASSIGN_OR_RETURN(reader.images_, ImageConverter::Create(set.get(), std::move(preprocess), input, model_source));
+  reader.set_ = std::move(set);
+  return reader;
+}
+
+StatusOr<InputReader> InputReader::OfValues(std::shared_ptr<const DataSet> set, const Value& input,
+                                            std::string_view model_source) {
+  const std::string place = fmt::format("input '{}' of {}", input.name(), model_source);
+  if (!input.has_shape() || !SampleShape(input).IsKnown()) {
+    return UnsupportedAt(model_source, fmt::format("input '{}'", input.name()),
+                         fmt::format("has shape {}", input.has_shape() ? input.shape().ToString() : "unknown"),
+                         fmt::format("its dimensions must be known; --shape {}=... sets them", input.name()));
+  }
+  if (set->element() != input.element()) {
+    const std::string_view name = NumPyName(input.element());
+    return ErrorAt(set->source(), "",
+                   fmt::format("holds {}; {} takes {}", NameOf(set->element()), place, NameOf(input.element())),
+                   name.empty() ? std::string("NumPy has no such type: cast it in the network")
+                                : fmt::format("save it with .astype(numpy.{})", name));
+  }
+  InputReader reader;
+  reader.sample_ = SampleShape(input);
+  if (WithoutOnes(set->image_shape().dims()) != WithoutOnes(reader.sample_.dims())) {
+    std::vector<int64_t> all = set->image_shape().dims();
+    all.insert(all.begin(), set->size());
+    return ErrorAt(set->source(), "",
+                   fmt::format("is {}: {} samples of {}; {} takes {}", Shape(all).ToString(), set->size(),
+                               set->image_shape().ToString(), place, reader.sample_.ToString()),
+                   fmt::format("for N samples {}", [&] {
+                     const Shape batch = BatchShape(reader.sample_, 1);
+                     std::string text = "N";
+                     for (int i = 1; i < batch.rank(); ++i) text += "x" + std::to_string(batch[i]);
+                     return text;
+                   }()));
+  }
+  reader.set_ = std::move(set);
+  return reader;
+}
+
+Tensor InputReader::MakeBatch(int64_t first, int64_t count) const {
+  if (images_.has_value()) return images_->MakeBatch(first, count);
+  KILN_CHECK(first >= 0 && count >= 0 && first + count <= set_->size());
+  Tensor batch(set_->element(), BatchShape(sample_, count));
+  std::byte* to = batch.mutable_bytes();
+  for (int64_t i = first; i < first + count; ++i) {
+    const std::span<const std::byte> sample = set_->Image(i);
+    std::memcpy(to, sample.data(), sample.size());
+    to += sample.size();
+  }
+  if (set_->element() == ElementType::kBool) {  // a file may hold other bytes than 0 and 1
+    std::byte* bytes = batch.mutable_bytes();
+    for (int64_t i = 0; i < batch.size(); ++i) bytes[i] = std::byte{bytes[i] != std::byte{0}};
+  }
+  return batch;
+}
+
+}  // namespace kiln
