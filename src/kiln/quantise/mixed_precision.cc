@@ -336,6 +336,15 @@ Merit TopOne(std::vector<int32_t> labels) {
   };
 }
 
+Merit TopScores(std::vector<int32_t> labels, const ScoreLayout& layout, int k) {
+  KILN_CHECK(layout.output == 0);
+  return [labels = std::move(labels), layout, k](const Tensor& outputs) -> StatusOr<double> {
+    KILN_ASSIGN_OR_RETURN(const ScoreCount count, CountScores(outputs, labels, layout, k));
+    return count.labels == 0 ? 0.0
+                             : 100.0 * static_cast<double>(count.correct_top_k) / static_cast<double>(count.labels);
+  };
+}
+
 std::string MixedPrecision::Report(std::string_view cost_unit, std::string_view merit_unit) const {
   std::string out = fmt::format("{:>14} {:>12} {:>12} {:>10}  units by candidate\n", fmt::format("cost/{}", cost_unit),
                                 "damage", "measured", fmt::format("merit/{}", merit_unit));

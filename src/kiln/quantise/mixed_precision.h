@@ -29,6 +29,7 @@
 #include "kiln/ir/tensor.h"
 #include "kiln/quantise/knapsack.h"
 #include "kiln/quantise/recipe.h"
+#include "kiln/quantise/scores.h"
 #include "kiln/support/status.h"
 
 namespace kiln {
@@ -42,6 +43,8 @@ enum class PrecisionCost {
 // right, decibels, ...
 using Merit = std::function<StatusOr<double>(const Tensor& outputs)>;
 Merit TopOne(std::vector<int32_t> labels);  // per cent
+// Per cent of labels among the k highest scores (scores.h). The layout is one of output 0.
+Merit TopScores(std::vector<int32_t> labels, const ScoreLayout& layout, int k);
 
 // Tells where the search stands: "calibration", "fp32", "sensitivity", "ladder", "refinement", in this order, each from
 // 0 to its total. All but the first count simulated images; one that need not be simulated counts, too. Called from one

@@ -1,0 +1,131 @@
+#include "kiln/quantise/scores.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "kiln/ir/batch_shape.h"
+
+namespace kiln {
+namespace {
+
+std::vector<int64_t> WithoutOnes(std::vector<int64_t> dims) {
+  std::erase(dims, 1);
+  return dims;
+}
+
+// The dimensions of one sample behind the axis of samples; nothing where the shape is not known.
+std::optional<std::vector<int64_t>> SampleDims(const Value& output) {
+  if (!output.has_shape()) return std::nullopt;
+  std::vector<int64_t> dims = output.shape().dims();
+  if (!dims.empty() && (dims[0] == 1 || dims[0] == kUnknownDim)) dims.erase(dims.begin());
+  if (std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 1; })) return std::nullopt;
+  return dims;
+}
+
+std::optional<ScoreLayout> LayoutOf(const Value& output, const std::vector<int64_t>& places) {
+  const std::optional<std::vector<int64_t>> dims = SampleDims(output);
+  if (!dims.has_value()) return std::nullopt;
+  const std::vector<int64_t> sample = WithoutOnes(*dims);
+  ScoreLayout layout;
+  layout.places = Shape(places).NumElements();
+  if (IsInteger(output.element()) && sample == places) return layout;
+  if (output.element() != ElementType::kFloat32 || sample.size() != places.size() + 1) return std::nullopt;
+  if (std::equal(places.begin(), places.end(), sample.begin() + 1)) {
+    layout.classes = sample.front();
+    layout.class_stride = layout.places;
+    return layout;
+  }
+  if (std::equal(places.begin(), places.end(), sample.begin())) {
+    layout.classes = sample.back();
+    layout.place_stride = layout.classes;
+    return layout;
+  }
+  return std::nullopt;
+}
+
+bool IsCorrect(const Tensor& scores, int64_t at, int32_t label, const ScoreLayout& layout, int k, bool* in_top_k) {
+  if (layout.classes == 0) {
+    *in_top_k = scores.IntAt(at) == label;
+    return *in_top_k;
+  }
+  const float* values = scores.data<float>().data() + at;
+  const float own = values[label * layout.class_stride];
+  *in_top_k = false;
+  if (std::isnan(own)) return false;
+  int64_t higher = 0;
+  for (int64_t c = 0; c < layout.classes; ++c) {
+    const float other = values[c * layout.class_stride];
+    higher += other > own || (other == own && c < label);
+  }
+  *in_top_k = higher < k;
+  return higher == 0;
+}
+
+}  // namespace
+
+StatusOr<ScoreLayout> FindScores(const Graph& network, const Shape& label_shape) {
+  const std::vector<int64_t> places = WithoutOnes(label_shape.dims());
+  std::string outputs;
+  for (size_t i = 0; i < network.outputs().size(); ++i) {
+    const Value& output = *network.outputs()[i];
+    if (std::optional<ScoreLayout> layout = LayoutOf(output, places)) {
+      layout->output = static_cast<int>(i);
+      return *layout;
+    }
+    outputs += fmt::format("{}'{}' is {} {}", outputs.empty() ? "" : ", ", output.name(), NameOf(output.element()),
+                           output.has_shape() ? output.shape().ToString() : "of unknown shape");
+  }
+  const std::string wanted = places.empty() ? "a vector of class scores (1xC)"
+                                            : fmt::format("class scores for labels of {} (1xCx{})",
+                                                          label_shape.ToString(), Shape(places).ToString());
+  return ErrorAt("", "", fmt::format("no output of the network is {}: {}", wanted, outputs), "");
+}
+
+void ScoreCount::Add(const ScoreCount& other) {
+  samples += other.samples;
+  labels += other.labels;
+  ignored += other.ignored;
+  correct += other.correct;
+  correct_top_k += other.correct_top_k;
+}
+
+StatusOr<ScoreCount> CountScores(const Tensor& scores, std::span<const int32_t> labels, const ScoreLayout& layout,
+                                 int k) {
+  ScoreCount count;
+  count.samples = scores.shape().rank() == 0 ? 0 : scores.shape()[0];
+  const int64_t width = layout.places * std::max<int64_t>(layout.classes, 1);
+  if (scores.size() != count.samples * width || k < 1 ||
+      (layout.classes > 0 && scores.type() != ElementType::kFloat32) ||
+      (layout.classes == 0 && (!IsInteger(scores.type()) || k > 1))) {
+    return ErrorAt("", "accuracy",
+                   fmt::format("scores are {} {} and k is {}", NameOf(scores.type()), scores.shape().ToString(), k),
+                   "fp32 scores of each class at each place, or the classes themselves and k of 1");
+  }
+  if (static_cast<int64_t>(labels.size()) < count.samples * layout.places) {
+    return ErrorAt("", "accuracy", fmt::format("{} labels for {} images", labels.size(), count.samples),
+                   fmt::format("{} for each image", layout.places));
+  }
+  for (int64_t sample = 0; sample < count.samples; ++sample) {
+    for (int64_t place = 0; place < layout.places; ++place) {
+      const int32_t label = labels[static_cast<size_t>(sample * layout.places + place)];
+      if (label == kVoidLabel && layout.has_void()) {
+        ++count.ignored;
+        continue;
+      }
+      if (label < 0 || (layout.classes > 0 && label >= layout.classes)) {
+        return ErrorAt("", "accuracy", fmt::format("image {} has label {}", sample, label),
+                       fmt::format("labels from 0 to {}", layout.classes - 1));
+      }
+      bool in_top_k = false;
+      count.correct += IsCorrect(scores, sample * width + place * layout.place_stride, label, layout, k, &in_top_k);
+      count.correct_top_k += in_top_k;
+      ++count.labels;
+    }
+  }
+  return count;
+}
+
+}  // namespace kiln
