@@ -49,7 +49,7 @@ double ImagesPerSecond(const RunReport& report) {
   return report.run_seconds > 0 ? static_cast<double>(report.images_run) / report.run_seconds : 0;
 }
 
-StatusOr<AccuracyTable::Row> MeasureReference(const Bench& bench) {
+StatusOr<AccuracyTable::Row> MeasureReference(const Bench& bench, std::string* no_accuracy) {
   EvaluateOptions evaluate = OptionsOf(bench);
   evaluate.level = Level::kReference;
   RunReport report;
@@ -57,6 +57,7 @@ StatusOr<AccuracyTable::Row> MeasureReference(const Bench& bench) {
   AccuracyTable::Row row;
   row.format = ReferenceName(bench.network);
   row.accuracy = report.fp32;
+  *no_accuracy = report.no_accuracy;
   row.picojoules = MultiplyCostOf(bench.network).picojoules;
   row.images_per_second = ImagesPerSecond(report);
   return row;
@@ -101,7 +102,7 @@ StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options, const Fl
   KILN_ASSIGN_OR_RETURN(const auto design_point, FindResource("accelerators", options.flow.accelerator.string()));
   KILN_ASSIGN_OR_RETURN(const std::unique_ptr<Accelerator> accelerator, LoadAccelerator(design_point));
   AccuracyTable table;
-  KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetworkToRun(options.flow.model, &table.notes));
+  KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetworkToRun(options.flow.model, options.flow.shapes, &table.notes));
   KILN_ASSIGN_OR_RETURN(const Images images, OpenImages(options.flow.images, network));
   NotePreprocess(options.flow.images, network, images, &table.notes);
   std::optional<Images> calibration;
@@ -116,16 +117,16 @@ StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options, const Fl
   for (const NamedRecipe& named : recipes) {
     most = std::max(most, CalibrationImages(named.recipe, calibrated_on, options.flow.calibration_images));
   }
-  const Tensor inputs[] = {calibrated_on.converter.MakeBatch(0, most)};
+  const std::vector<Tensor> inputs = calibrated_on.MakeBatch(0, most);
   PostTraining post_training(laid_out, inputs);
   const Bench bench{options, *accelerator, network, images, calibrated_on, post_training, progress};
 
   table.model = options.flow.model.stem().string();
-  table.data = images.set->source();
+  table.data = images.source;
   table.accelerator = accelerator->name();
-  table.calibration = bench.calibration.set->source();
+  table.calibration = bench.calibration.source;
   table.images = options.flow.evaluate.limit > 0 ? std::min(options.flow.evaluate.limit, images.size()) : images.size();
-  KILN_ASSIGN_OR_RETURN(AccuracyTable::Row reference, MeasureReference(bench));
+  KILN_ASSIGN_OR_RETURN(AccuracyTable::Row reference, MeasureReference(bench, &table.no_accuracy));
   table.rows.push_back(std::move(reference));
   bool any = false;
   Status first_fault;

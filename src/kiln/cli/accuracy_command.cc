@@ -30,6 +30,7 @@ class AccuracyCommand final : public Command {
         ->type_name("N")
         ->check(InRange(1, 1 << 24))
         ->capture_default_str();
+    DeclareTopK(app, &top_k_);
     const auto output = app.add_option_group("Output");
     output->add_option("--json", json_, "The table as JSON; - is standard output")->type_name("FILE");
     output->add_option("--report", html_, "The table and a picture of accuracy against bits, as one HTML page")
@@ -47,6 +48,7 @@ class AccuracyCommand final : public Command {
     options.formats = formats_;
     options.flow.evaluate.limit = limit_;
     options.flow.evaluate.chunk = chunk_;
+    options.flow.evaluate.top_k = top_k_;
     KILN_RETURN_IF_ERROR(CheckIsFile("--report", html_));
     std::vector<std::filesystem::path> inputs = FilesOf(options.flow);
     for (const std::string& format : formats_) {
@@ -71,6 +73,7 @@ class AccuracyCommand final : public Command {
   std::string json_, html_;
   std::vector<std::string> formats_;
   int64_t limit_ = 0, chunk_ = 1000;
+  int top_k_ = 1;
   FlowArguments flow_;
 };
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <system_error>
 
+#include "fmt/format.h"
 #include "kiln/cli/checks.h"
 #include "kiln/hardware/technology.h"
 #include "kiln/support/file.h"
@@ -19,11 +20,50 @@ namespace fs = std::filesystem;
 
 bool IsGiven(const CLI::App& app, const std::string& option) { return app.get_option(option)->count() > 0; }
 
+void ShapeArguments::Declare(CLI::App& app) {
+  app.add_option("--shape", texts_,
+                 "The size of a symbolic dimension, or an input's whole shape as in INPUT=1x128; once for each")
+      ->type_name("NAME=SIZE")
+      ->allow_extra_args(false);
+}
+
+StatusOr<Shapes> ShapeArguments::Get() const {
+  Shapes shapes;
+  for (const std::string& text : texts_) {
+    const size_t at = text.rfind('=');
+    if (at == std::string::npos || at == 0) {
+      return ErrorAt("", "--shape", fmt::format("'{}' names no size", text), "write NAME=128 or INPUT=1x128");
+    }
+    auto shape = ParseShape(text.substr(at + 1), "--shape");
+    if (!shape.ok()) {
+      return ErrorAt("", "--shape", fmt::format("'{}' is no size", text.substr(at + 1)),
+                     "write NAME=128 or INPUT=1x128");
+    }
+    const std::string name = text.substr(0, at);
+    if (!shapes.emplace(name, *std::move(shape)).second) {
+      return ErrorAt("", "--shape", fmt::format("'{}' is given twice", name), "give it once");
+    }
+  }
+  return shapes;
+}
+
+Status NoDataFor(const std::filesystem::path& model, const Shapes& shapes, bool labels) {
+  std::vector<std::string> notes;
+  KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetworkToRun(model, shapes, &notes));
+  return NoData(network, labels);
+}
+
 void DataArguments::Declare(CLI::App& app) {
   const auto group = app.add_option_group("Data");
-  group->add_option("--data", path_, "Images: IDX, CIFAR binary, .npy, .npz, PGM, PPM or raw float32, plain or gzip")
+  group
+      ->add_option("--data", path_,
+                   "Images: IDX, CIFAR binary, .npy, .npz, PGM, PPM or raw float32, plain or gzip. Other or several "
+                   "inputs: .npz or a folder of .npy, arrays named as the inputs, first axis samples")
       ->type_name("FILE");
-  group->add_option("--labels", labels_, "Labels: IDX, .npy or text with one a line; default: those beside the data")
+  group
+      ->add_option("--labels", labels_,
+                   "Labels: IDX, .npy, PGM or text with one a line; one for each image, or for each pixel or token; "
+                   "default: those beside the data")
       ->type_name("FILE");
   group->add_option("--data-format", format_, "What kind of file it is (kiln list data-formats)")
       ->type_name("NAME")
@@ -37,7 +77,9 @@ void DataArguments::Declare(CLI::App& app) {
           "(numbers may be expressions, as in mean=127.5/128); "
           "keys not named: what the model's metadata say, or nothing after none, as in none,scale=1/255")
       ->type_name("TEXT");
-  group->add_option("--random", random_, "No data: so many images of uniform noise, for timing")
+  group
+      ->add_option("--random", random_,
+                   "No data: so many made-up samples, for timing: noise, valid indices of tables, masks")
       ->type_name("N")
       ->check(InRange(0, 1000000));
 }
@@ -106,6 +148,7 @@ void FlowArguments::Declare(CLI::App& app, const Wording& wording) {
       ->required(wording.accelerator_required)
       ->type_name("ACCELERATOR");
   app.add_flag("--no-host", no_host_, "Fail where a kernel would run on the host");
+  shapes_.Declare(app);
   data_.Declare(app);
   if (wording.has_recipe) {
     quantise_.Declare(app, "the accelerator's own formats; in a network that brings its own quantisation, that alone");
@@ -116,13 +159,15 @@ void FlowArguments::Declare(CLI::App& app, const Wording& wording) {
 
 Status FlowArguments::CheckImagesGiven() const {
   if (data_.given()) return OkStatus();
-  return ErrorAt("", "--data", "no images are named", "give --data FILE, or --random N for noise");
+  KILN_ASSIGN_OR_RETURN(const Shapes shapes, shapes_.Get());
+  return NoDataFor(model_, shapes);
 }
 
 StatusOr<FlowOptions> FlowArguments::Options() const {
   FlowOptions options;
   options.model = model_;
   options.accelerator = accelerator_;
+  KILN_ASSIGN_OR_RETURN(options.shapes, shapes_.Get());
   KILN_ASSIGN_OR_RETURN(options.images, data_.Settings());
   options.recipe = quantise_.recipe();
   options.recipe_given = quantise_.recipe_given();
@@ -131,6 +176,13 @@ StatusOr<FlowOptions> FlowArguments::Options() const {
   options.calibration_images = quantise_.images();
   options.compile.host_fallback = !no_host_;
   return options;
+}
+
+void DeclareTopK(CLI::App& app, int* k) {
+  app.add_option("--top-k", *k, "Accuracy also counts labels among the K highest scores")
+      ->type_name("K")
+      ->check(InRange(1, 1 << 20))
+      ->capture_default_str();
 }
 
 void DeclareNode(CLI::App& app, int* node_nm) {
@@ -233,12 +285,17 @@ Status CheckOutputFolder(const std::string& folder) {
   return status.ok() ? status : ErrorAt(folder, "", "cannot be made or written to", "name a folder elsewhere");
 }
 
+Status MakeFolderOf(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  if (folder.empty()) return OkStatus();
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error) return OkStatus();
+  return ErrorAt(path, "", "its folder cannot be made: " + error.message(), "name a file elsewhere");
+}
+
 Status WriteOutput(const std::string& path, std::string_view bytes) {
-  if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error) return ErrorAt(path, "", "its folder cannot be made: " + error.message(), "name a file elsewhere");
-  }
+  KILN_RETURN_IF_ERROR(MakeFolderOf(path));
   return WriteFile(path, bytes);
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kiln/cli/flow.h"
 
@@ -20,6 +21,17 @@ namespace kiln::cli {
 
 // Whether an option of the command, or of one of its groups, stands on the command line.
 bool IsGiven(const CLI::App& app, const std::string& option);
+
+// --shape: sizes of symbolic dimensions and shapes of inputs.
+class ShapeArguments {
+ public:
+  void Declare(CLI::App& app);
+  // Error: not NAME=128 or NAME=1x128; a name that is given twice.
+  StatusOr<Shapes> Get() const;
+
+ private:
+  std::vector<std::string> texts_;
+};
 
 // --data, --labels, --data-format, --data-shape, --preprocess, --random.
 class DataArguments {
@@ -74,7 +86,7 @@ class FlowArguments {
   };
   void Declare(CLI::App& app, const Wording& wording);
   bool images_given() const { return data_.given(); }
-  // Error where no images are named.
+  // Error where no images are named: what the network takes, read for the purpose, and how to name it.
   Status CheckImagesGiven() const;
   // Where none are named, options.images is empty.
   StatusOr<FlowOptions> Options() const;
@@ -82,10 +94,16 @@ class FlowArguments {
  private:
   std::string model_, accelerator_;
   bool no_host_ = false;
+  ShapeArguments shapes_;
   DataArguments data_;
   QuantiseArguments quantise_;
 };
 
+// The error of a command that needs data and has none: what the network takes, and how to name it (NoData).
+Status NoDataFor(const std::filesystem::path& model, const Shapes& shapes, bool labels = false);
+
+// --top-k: how many of the highest scores a label may be among.
+void DeclareTopK(CLI::App& app, int* k);
 // --node-nm: the CMOS node that areas and energies are stated at.
 void DeclareNode(CLI::App& app, int* node_nm);
 
@@ -102,6 +120,8 @@ Status CheckIsFile(std::string_view option, const std::string& path);
 // Whether files can be written in the folder, which may have to be made; "": it is not given.
 Status CheckOutputFolder(const std::string& folder);
 
+// Makes the folder that an output file stands in.
+Status MakeFolderOf(const std::string& path);
 // Writes the file and makes the folder that it stands in. Called when there is something to write, so that a command
 // that fails leaves nothing behind.
 Status WriteOutput(const std::string& path, std::string_view bytes);

@@ -9,6 +9,7 @@
 #include "kiln/cli/flow.h"
 #include "kiln/execute/reference.h"
 #include "kiln/quantise/accuracy.h"
+#include "kiln/quantise/scores.h"
 #include "kiln/report/text.h"
 
 namespace kiln {
@@ -29,11 +30,64 @@ Status Count(const Tensor& scores, std::span<const int32_t> labels, AccuracyRepo
   return OkStatus();
 }
 
-int64_t ClassCount(const Value& output) {
-  int64_t count = 1;
-  for (int i = 1; i < output.shape().rank(); ++i) count *= output.shape()[i];
-  return count;
-}
+// Labels against outputs, over all chunks.
+class LabelCounter {
+ public:
+  // Says in `report` why there is no accuracy, where there is none.
+  static StatusOr<LabelCounter> Create(const Graph& network, const Images& images, int top_k, RunReport* report) {
+    LabelCounter counter;
+    counter.set_ = images.set.get();
+    if (!images.set->has_labels()) {
+      report->no_accuracy = fmt::format("{} has no labels (--labels names them)", images.source);
+      return counter;
+    }
+    auto layout = FindScores(network, images.set->label_shape());
+    if (!layout.ok()) {
+      report->no_accuracy = MessageOf(layout.status());
+      return counter;
+    }
+    if (layout->classes > 0) {
+      KILN_RETURN_IF_ERROR(images.set->CheckLabels(layout->classes, layout->has_void() ? kVoidLabel : -1));
+    }
+    const bool fewer = layout->classes > 0 && top_k > layout->classes;
+    if (fewer || (layout->classes == 0 && top_k > 1)) {
+      return ErrorAt("", "--top-k",
+                     fmt::format("{} of {}", top_k,
+                                 layout->classes == 0 ? std::string("an output that holds classes, not scores")
+                                                      : fmt::format("{} classes", layout->classes)),
+                     "leave it out, or name a smaller number");
+    }
+    counter.layout_ = *layout;
+    counter.top_k_ = top_k;
+    if (layout->output > 0) {
+      report->notes.push_back(fmt::format("accuracy is that of output '{}'",
+                                          network.outputs()[static_cast<size_t>(layout->output)]->name()));
+    }
+    return counter;
+  }
+  bool counts() const { return layout_.has_value(); }
+  Status Add(const std::vector<Tensor>& outputs, int64_t first, int64_t images, ScoreCount* count) const {
+    const auto labels =
+        std::span(set_->labels())
+            .subspan(static_cast<size_t>(first * layout_->places), static_cast<size_t>(images * layout_->places));
+    KILN_ASSIGN_OR_RETURN(const ScoreCount here,
+                          CountScores(outputs[static_cast<size_t>(layout_->output)], labels, *layout_, top_k_));
+    count->Add(here);
+    return OkStatus();
+  }
+  AccuracyReport ReportOf(const ScoreCount& count) const {
+    return {.images = count.samples,
+            .correct = count.correct,
+            .labels = layout_->places > 1 ? count.labels : 0,
+            .top_k = top_k_,
+            .correct_top_k = top_k_ > 1 ? count.correct_top_k : 0};
+  }
+
+ private:
+  const DataSet* set_ = nullptr;
+  std::optional<ScoreLayout> layout_;
+  int top_k_ = 1;
+};
 
 // Images whose bytes differ between the first images of `a` and all of `b`, in any of the tensors.
 int64_t DifferentImages(const std::vector<Tensor>& a, const std::vector<Tensor>& b, int64_t images) {
@@ -61,7 +115,7 @@ Status RunCycles(const Accelerator& accelerator, const Program& program, const I
     if (progress) progress("cycle level", done, count);
   };
   Batch batch;
-  batch.inputs.push_back(images.converter.MakeBatch(0, count));
+  batch.inputs = images.MakeBatch(0, count);
   auto result = accelerator.Run(program, batch, run);
   if (!result.ok()) {
     if (options.cycle_limit.has_value() || result.status().code() != StatusCode::kUnimplemented) return result.status();
@@ -84,13 +138,8 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
   KILN_CHECK(reference_only || (accelerator != nullptr && program != nullptr));
   const int64_t count = options.limit > 0 ? std::min(options.limit, images.size()) : images.size();
   const Value& scores = *network.outputs()[0];
-  const bool labelled = images.set->has_labels() && cli::HasFormOfScores(scores);
-  const bool classifies = labelled || cli::IsClassifier(network);
-  if (labelled) KILN_RETURN_IF_ERROR(images.set->CheckLabels(ClassCount(scores)));
-  if (images.set->has_labels() && !labelled) {
-    report->notes.push_back(
-        fmt::format("no accuracy: output '{}' of the network is no vector of class scores", scores.name()));
-  }
+  KILN_ASSIGN_OR_RETURN(const LabelCounter labels, LabelCounter::Create(network, images, options.top_k, report));
+  const bool classifies = (labels.counts() && cli::HasFormOfScores(scores)) || cli::IsClassifier(network);
   const bool run_fp32 = options.run_fp32 || reference_only;
   std::unique_ptr<ReferenceExecutor> reference;
   if (run_fp32) {
@@ -99,7 +148,8 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
 
   report->level = std::string(NameOf(options.level));
   report->images_run = count;
-  AccuracyReport fp32, quantised, agreement;
+  ScoreCount fp32, quantised;
+  AccuracyReport agreement;
   cli::Fidelity fidelity(network);
   double seconds = 0;
   const int64_t at_once = program == nullptr ? 1 : program->images_at_once();
@@ -109,7 +159,7 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
   for (int64_t first = 0; first < count; first += chunk) {
     const int64_t here = std::min(chunk, count - first);
     Batch batch;
-    batch.inputs.push_back(images.converter.MakeBatch(first, here));
+    batch.inputs = images.MakeBatch(first, here);
     std::vector<Tensor> expected;
     if (run_fp32) {
       const Stopwatch watch;
@@ -117,6 +167,9 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
         if (progress) progress("fp32", first + done, count);
       }));
       if (reference_only) seconds += watch.Seconds();
+      if (reference_only && options.outputs != nullptr) {
+        KILN_RETURN_IF_ERROR(options.outputs->Add(expected, {}, count));
+      }
     }
     std::vector<Tensor> outputs;
     if (!reference_only) {
@@ -129,6 +182,9 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
       KILN_ASSIGN_OR_RETURN(RunResult result, accelerator->Run(*program, batch, run));
       seconds += watch.Seconds();
       outputs = result.outputs;
+      if (options.outputs != nullptr) {
+        KILN_RETURN_IF_ERROR(options.outputs->Add(result.outputs, result.codes, count));
+      }
       if (first == 0 && options.level == Level::kFunctional && timed > 0) {
         KILN_RETURN_IF_ERROR(RunCycles(*accelerator, *program, images, timed, result, options, progress, report));
       }
@@ -139,13 +195,11 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
       }
     }
     if (run_fp32 && !reference_only) fidelity.Add(expected, outputs);
-    if (!classifies) continue;
-    if (labelled) {
-      const auto labels =
-          std::span(images.set->labels()).subspan(static_cast<size_t>(first), static_cast<size_t>(here));
-      if (run_fp32) KILN_RETURN_IF_ERROR(Count(expected[0], labels, &fp32));
-      if (!reference_only) KILN_RETURN_IF_ERROR(Count(outputs[0], labels, &quantised));
+    if (labels.counts()) {
+      if (run_fp32) KILN_RETURN_IF_ERROR(labels.Add(expected, first, here, &fp32));
+      if (!reference_only) KILN_RETURN_IF_ERROR(labels.Add(outputs, first, here, &quantised));
     }
+    if (!classifies) continue;
     if (run_fp32 && !reference_only) KILN_RETURN_IF_ERROR(Count(outputs[0], cli::ClassesOf(expected[0]), &agreement));
   }
   report->run_seconds = seconds;
@@ -155,8 +209,13 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
         "that of an image of {}",
         Counted(report->trace->images, "image"), at_once, at_once));
   }
-  if (labelled && run_fp32) report->fp32 = fp32;
-  if (labelled && !reference_only) report->quantised = quantised;
+  const ScoreCount& counted = run_fp32 ? fp32 : quantised;
+  if (labels.counts() && counted.ignored > 0) {
+    report->notes.push_back(fmt::format("{} ({}) say that there is no class, and are left out of the accuracy",
+                                        Counted(counted.ignored, "label"), kVoidLabel));
+  }
+  if (labels.counts() && run_fp32) report->fp32 = labels.ReportOf(fp32);
+  if (labels.counts() && !reference_only) report->quantised = labels.ReportOf(quantised);
   if (classifies && run_fp32 && !reference_only) report->agreement = agreement;
   if (run_fp32 && !reference_only) report->outputs = fidelity.Report();
   return OkStatus();

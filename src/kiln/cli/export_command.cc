@@ -31,6 +31,7 @@ class ExportCommand final : public Command {
         ->check(CLI::IsMember({"qdq", "qonnx"}).description(""))
         ->capture_default_str()
         ->type_name("WHICH");
+    shapes_.Declare(app);
     data_.Declare(app);
     quantise_.Declare(app, "nothing is quantised");
     app.footer("Example:\n  kiln export models/demo_fashion_mnist.onnx -o demo.kir --passes standard");
@@ -49,6 +50,10 @@ class ExportCommand final : public Command {
     if (!quantise_.recipe().empty()) {
       KILN_ASSIGN_OR_RETURN(ImageSettings images, data_.Settings());
       if (const ImageSettings own = quantise_.Settings(images); !own.path.empty()) images = own;
+      if (!images.given()) {
+        KILN_ASSIGN_OR_RETURN(const Shapes shapes, shapes_.Get());
+        return NoDataFor(model_, shapes);
+      }
       KILN_ASSIGN_OR_RETURN(const Recipe recipe, FindRecipe(quantise_.recipe()));
       KILN_ASSIGN_OR_RETURN(const Images calibration, OpenImages(images, graph));
       KILN_ASSIGN_OR_RETURN(graph, QuantiseNetwork(graph, recipe, calibration, quantise_.images()));
@@ -80,12 +85,15 @@ class ExportCommand final : public Command {
   }
 
   StatusOr<Graph> Load() const {
+    KILN_ASSIGN_OR_RETURN(const Shapes shapes, shapes_.Get());
     if (passes_ == "none" || passes_ == "clean-up") {
       LoadOptions load;
       load.clean_up = passes_ == "clean-up";
+      load.import.shapes = shapes;
+      load.import.known_inputs = !quantise_.recipe().empty();
       return LoadModel(model_, load);
     }
-    KILN_ASSIGN_OR_RETURN(Graph network, LoadNetwork(model_));
+    KILN_ASSIGN_OR_RETURN(Graph network, LoadNetwork(model_, shapes));
     if (passes_ == "layout") return LayOut(network);
     if (passes_ == "annotated") {
       PassContext context;
@@ -98,6 +106,7 @@ class ExportCommand final : public Command {
   std::string model_, output_;
   std::string passes_;  // empty: clean-up, or standard where there is something to quantise
   std::string quantisers_ = "qdq";
+  ShapeArguments shapes_;
   DataArguments data_;
   QuantiseArguments quantise_;
 };

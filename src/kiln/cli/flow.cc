@@ -15,78 +15,11 @@
 #include "kiln/quantise/quantise.h"
 #include "kiln/quantise/recipe_names.h"
 #include "kiln/report/text.h"
-#include "kiln/support/random.h"
 #include "kiln/support/resources.h"
 #include "kiln/targets/registry.h"
 
 namespace kiln {
 namespace {
-
-// What may be asked for with --random, in bytes of fp32: a model can name any shape.
-constexpr int64_t kMaxNoiseBytes = int64_t{1} << 32;
-
-// Uniform noise in [-1, 1), the same for the same shape.
-StatusOr<DataSet> RandomImages(const Shape& input, int64_t count) {
-  const Shape image(std::vector<int64_t>(input.dims().begin() + 1, input.dims().end()));
-  const std::optional<int64_t> elements = CheckedNumElements(image);
-  if (!elements.has_value() || *elements == 0) {
-    return ErrorAt("", "--random", fmt::format("there are no images of shape {}", image.ToString()),
-                   "the network's input must have known dimensions above 0");
-  }
-  if (count > kMaxNoiseBytes / 4 / *elements) {
-    return ErrorAt("", "--random", fmt::format("{} images of {} are too many", count, image.ToString()),
-                   "at most 4 GiB are made");
-  }
-  auto bytes = std::make_shared<std::string>();
-  bytes->reserve(static_cast<size_t>(count * *elements * 4));
-  Random random(1);
-  for (int64_t i = 0; i < count * *elements; ++i) {
-    const auto value = static_cast<float>(random.Uniform(-1, 1));
-    bytes->append(reinterpret_cast<const char*>(&value), sizeof(value));
-  }
-  return DataSet("random noise", DataFormat::kRaw,
-                 {.bytes = std::move(bytes),
-                  .offset = 0,
-                  .stride = *elements * 4,
-                  .count = count,
-                  .image_shape = image,
-                  .layout = ImageLayout::kChw,
-                  .element = ElementType::kFloat32,
-                  .labels = {}});
-}
-
-// What the model's metadata say; the identity where they are silent.
-StatusOr<Preprocess> PreprocessOf(const Graph& network) {
-  const auto found = network.metadata().find(std::string(kPreprocessMetadataKey));
-  if (found == network.metadata().end()) return Preprocess{};
-  return ParsePreprocess(found->second, network.source(), fmt::format("metadata '{}'", kPreprocessMetadataKey));
-}
-
-// `text` as --preprocess has it, text or file. What it does not name is `own`.
-StatusOr<Preprocess> ReadPreprocess(const std::string& text, const Preprocess& own) {
-  const bool is_text = text == "none" || text.find('=') != std::string::npos;
-  return is_text ? ParsePreprocess(text, "", "--preprocess", own) : LoadPreprocess(text, own);
-}
-
-struct ChosenPreprocess {
-  Preprocess all;
-  std::string own;  // the model's, where some of it stands beside what --preprocess names
-};
-
-StatusOr<ChosenPreprocess> ChoosePreprocess(const std::string& text, const Graph& network) {
-  ChosenPreprocess chosen;
-  if (text == "none" || text.starts_with("none,")) {  // whatever the metadata say, and were it nonsense
-    KILN_ASSIGN_OR_RETURN(chosen.all, ReadPreprocess(text, {}));
-    return chosen;
-  }
-  KILN_ASSIGN_OR_RETURN(const Preprocess own, PreprocessOf(network));
-  chosen.all = own;
-  if (text.empty()) return chosen;
-  KILN_ASSIGN_OR_RETURN(chosen.all, ReadPreprocess(text, own));
-  KILN_ASSIGN_OR_RETURN(const Preprocess alone, ReadPreprocess(text, {}));
-  if (!(chosen.all == alone)) chosen.own = own.ToString();
-  return chosen;
-}
 
 Status RunStandardPasses(Graph& graph) {
   PassContext context;
@@ -95,14 +28,21 @@ Status RunStandardPasses(Graph& graph) {
 
 }  // namespace
 
-StatusOr<Graph> LoadNetwork(const std::filesystem::path& model) {
-  KILN_ASSIGN_OR_RETURN(Graph graph, LoadModel(model, {}));
+StatusOr<Graph> LoadNetwork(const std::filesystem::path& model, const Shapes& shapes, bool known_inputs) {
+  LoadOptions load;
+  load.import.shapes = shapes;
+  load.import.known_inputs = known_inputs;
+  KILN_ASSIGN_OR_RETURN(Graph graph, LoadModel(model, load));
   KILN_RETURN_IF_ERROR(RunStandardPasses(graph));
   return graph;
 }
 
-StatusOr<Graph> LoadNetworkToRun(const std::filesystem::path& model, std::vector<std::string>* notes) {
-  KILN_ASSIGN_OR_RETURN(Graph graph, LoadModel(model, {}));
+StatusOr<Graph> LoadNetworkToRun(const std::filesystem::path& model, const Shapes& shapes,
+                                 std::vector<std::string>* notes) {
+  LoadOptions load;
+  load.import.shapes = shapes;
+  load.import.known_inputs = true;
+  KILN_ASSIGN_OR_RETURN(Graph graph, LoadModel(model, load));
   const std::vector<std::string> absent = BindAbsentWeights(graph);
   if (!absent.empty()) {
     notes->push_back(fmt::format(
@@ -113,67 +53,12 @@ StatusOr<Graph> LoadNetworkToRun(const std::filesystem::path& model, std::vector
   return graph;
 }
 
-StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network) {
-  if (network.inputs().size() != 1) {
-    return UnsupportedAt(network.source(), "", fmt::format("the network has {} inputs", network.inputs().size()),
-                         "images go into networks with one");
-  }
-  const Value& input = *network.inputs()[0];
-  std::unique_ptr<const DataSet> set;
-  if (settings.path.empty()) {
-    if (settings.random <= 0 || !input.has_shape() || input.shape().rank() < 2) {
-      return ErrorAt("", "", "no images", "give --data FILE, or --random N for noise");
-    }
-    KILN_ASSIGN_OR_RETURN(DataSet noise, RandomImages(input.shape(), settings.random));
-    set = std::make_unique<const DataSet>(std::move(noise));
-  } else {
-    DataOptions options = settings.options;
-    if (input.has_shape() && input.shape().rank() >= 2) {
-      options.default_shape = Shape(std::vector<int64_t>(input.shape().dims().begin() + 1, input.shape().dims().end()));
-    }
-    KILN_ASSIGN_OR_RETURN(DataSet loaded, LoadDataSet(settings.path, options));
-    if (settings.options.shape.has_value() && loaded.format() != DataFormat::kRaw &&
-        settings.options.shape->NumElements() != loaded.image_shape().NumElements()) {
-      return ErrorAt(settings.path.string(), "--data-shape",
-                     fmt::format("the file itself says that its images are {}", loaded.image_shape().ToString()),
-                     "it is for data without header (--data-format raw)");
-    }
-    set = std::make_unique<const DataSet>(std::move(loaded));
-  }
-  ChosenPreprocess chosen;
-  if (!settings.path.empty()) {
-    KILN_ASSIGN_OR_RETURN(chosen, ChoosePreprocess(settings.preprocess, network));
-  }
-  const std::string text = chosen.all.ToString();
-  KILN_ASSIGN_OR_RETURN(ImageConverter converter,
-                        ImageConverter::Create(set.get(), std::move(chosen.all), input, network.source()));
-  return Images{std::move(set), std::move(converter), text, std::move(chosen.own)};
-}
-
-void NotePreprocess(const ImageSettings& settings, const Graph& network, const Images& images,
-                    std::vector<std::string>* notes) {
-  if (!images.own_preprocess.empty()) {
-    notes->push_back(fmt::format(
-        "what --preprocess does not name is the model's own, {}: images go in by {}; 'none,' before it leaves that out",
-        images.own_preprocess, images.preprocess));
-  }
-  if (settings.path.empty() || !settings.preprocess.empty() || images.set->element() != ElementType::kUint8) return;
-  if (network.metadata().contains(std::string(kPreprocessMetadataKey))) return;
-  notes->push_back(
-      "pixels go in as they are stored, 0 to 255: the model's metadata name no preprocessing; --preprocess names it, "
-      "or none");
-}
-
 StatusOr<Graph> LayOut(const Graph& network) {
   Graph graph = network.Clone();
   PassContext context;
   KILN_RETURN_IF_ERROR(RunPasses(graph, AnnotationPipeline(), context));
   KILN_RETURN_IF_ERROR(RunPasses(graph, LayoutPipeline(), context));
   return graph;
-}
-
-std::vector<std::filesystem::path> FilesOf(const ImageSettings& settings) {
-  return {settings.path, settings.options.labels, settings.preprocess};
 }
 
 std::vector<std::filesystem::path> FilesOfRecipe(const std::string& recipe) {
@@ -221,7 +106,7 @@ int64_t CalibrationImages(const Recipe& recipe, const Images& images, int64_t wa
 
 StatusOr<Graph> QuantiseNetwork(const Graph& network, const Recipe& recipe, const Images& calibration, int64_t images) {
   const int64_t count = CalibrationImages(recipe, calibration, images);
-  const Tensor inputs[] = {calibration.converter.MakeBatch(0, count)};
+  const std::vector<Tensor> inputs = calibration.MakeBatch(0, count);
   return QuantiseOnImages(network, recipe, inputs, count);
 }
 
@@ -249,8 +134,7 @@ void DescribeImages(const Images& images, RunReport* report) {
   for (const DataFormatInfo& row : AllDataFormats()) {
     if (row.format == format) kind = row.name;
   }
-  report->data = {
-      .source = images.set->source(), .kind = kind, .preprocess = images.preprocess, .images = images.size()};
+  report->data = {.source = images.source, .kind = kind, .preprocess = images.preprocess, .images = images.size()};
 }
 
 void DescribeProgram(const Accelerator& accelerator, const std::filesystem::path& source, const Program& program,
@@ -315,7 +199,7 @@ StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& o
   KILN_ASSIGN_OR_RETURN(Graph quantised, QuantiseNetwork(laid_out, recipe, calibration, used));
   report->quantisation = RunReport::Quantisation{
       .recipe = named.name,
-      .calibration = fmt::format("the first {} of {}", Counted(used, "image"), calibration.set->source()),
+      .calibration = fmt::format("the first {} of {}", Counted(used, "image"), calibration.source),
       .format = RecipeLabel(named.name)};
   if (has_own) {
     report->notes.push_back(
@@ -341,7 +225,7 @@ StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProg
     KILN_ASSIGN_OR_RETURN(recipe.recipe, FindRecipe(options.recipe));
   }
   RunReport report;
-  KILN_ASSIGN_OR_RETURN(Graph network, LoadNetworkToRun(options.model, &report.notes));
+  KILN_ASSIGN_OR_RETURN(Graph network, LoadNetworkToRun(options.model, options.shapes, &report.notes));
   DescribeModel(network, &report);
   const ImageSettings& to_run = options.images.given() ? options.images : options.calibration;
   KILN_ASSIGN_OR_RETURN(Images images, OpenImages(to_run, network));
@@ -374,11 +258,12 @@ StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProg
 StatusOr<RunReport> RunFlow(const FlowOptions& options, const FlowProgress& progress) {
   if (options.evaluate.level == Level::kReference) {
     RunReport report;
-    KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetworkToRun(options.model, &report.notes));
+    KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetworkToRun(options.model, options.shapes, &report.notes));
     DescribeModel(network, &report);
     KILN_ASSIGN_OR_RETURN(const Images images, OpenImages(options.images, network));
     DescribeImages(images, &report);
     NotePreprocess(options.images, network, images, &report.notes);
+    if (options.evaluate.outputs != nullptr) KILN_RETURN_IF_ERROR(options.evaluate.outputs->Describe(network, nullptr));
     KILN_RETURN_IF_ERROR(Evaluate(network, nullptr, nullptr, images, options.evaluate, progress, &report));
     return report;
   }
@@ -386,6 +271,9 @@ StatusOr<RunReport> RunFlow(const FlowOptions& options, const FlowProgress& prog
   if (!options.calibration.given() && compiled.images.set->has_labels() &&
       !compiled.report.quantisation->calibration.empty()) {
     compiled.report.notes.push_back("calibrated on images that the accuracy is measured on; --calibrate names others");
+  }
+  if (options.evaluate.outputs != nullptr) {
+    KILN_RETURN_IF_ERROR(options.evaluate.outputs->Describe(compiled.network, &compiled.quantised));
   }
   KILN_RETURN_IF_ERROR(Evaluate(compiled.network, compiled.accelerator.get(), compiled.program.get(), compiled.images,
                                 options.evaluate, progress, &compiled.report));

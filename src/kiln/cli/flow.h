@@ -6,13 +6,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "kiln/frontend/data_convert.h"
-#include "kiln/frontend/data_set.h"
+#include "kiln/cli/images.h"
+#include "kiln/cli/outputs.h"
 #include "kiln/ir/graph.h"
 #include "kiln/passes/pass.h"
 #include "kiln/quantise/recipe.h"
@@ -24,46 +25,21 @@ namespace kiln {
 // Tells where a long step stands: its name, how much is done, how much there is. May be empty.
 using FlowProgress = std::function<void(const std::string& step, int64_t done, int64_t total)>;
 
-// Reads a model with batch dimension 1 and runs the standard passes over it.
-StatusOr<Graph> LoadNetwork(const std::filesystem::path& model);
+// Sizes of symbolic dimensions and shapes of inputs, by name (--shape; ImportOptions::shapes).
+using Shapes = std::map<std::string, Shape>;
 
-// The same for running and timing: weights that are inputs without a value get made-up ones (passes/absent_weights.h),
-// and a line about it goes to `notes`.
-StatusOr<Graph> LoadNetworkToRun(const std::filesystem::path& model, std::vector<std::string>* notes);
+// Reads a model with batch dimension 1 and runs the standard passes over it. With `known_inputs` it is an error that an
+// input's shape is not known; the message lists the symbols without a size.
+StatusOr<Graph> LoadNetwork(const std::filesystem::path& model, const Shapes& shapes = {}, bool known_inputs = false);
 
-// Where images come from and what happens to them.
-struct ImageSettings {
-  std::filesystem::path path;  // empty: `random` images
-  DataOptions options;
-  // Text or YAML file (data_preprocess.h). Keys that it does not name, all where it is empty, are those of the model's
-  // metadata, and without any the identity's; "none" or "none,..." does without the metadata.
-  std::string preprocess;
-  int64_t random = 0;  // this many images of uniform noise in [-1, 1), for timing without data
-  bool given() const { return !path.empty() || random > 0; }
-};
+// The same for running and timing, with known inputs: weights that are inputs without a value get made-up ones
+// (passes/absent_weights.h), and a line about it goes to `notes`.
+StatusOr<Graph> LoadNetworkToRun(const std::filesystem::path& model, const Shapes& shapes,
+                                 std::vector<std::string>* notes);
 
-// The files that a command reads: networks, images with their labels and preprocessing, design points and recipes, by
-// path or by the name of one that comes with Kiln. For what must not be written over; some need not be there.
-std::vector<std::filesystem::path> FilesOf(const ImageSettings& settings);
+// The files of a recipe by path or by the name of one that comes with Kiln. For what must not be written over; some
+// need not be there.
 std::vector<std::filesystem::path> FilesOfRecipe(const std::string& recipe);
-
-// A data set with the way into one network.
-struct Images {
-  std::unique_ptr<const DataSet> set;  // stands still: the converter points to it
-  ImageConverter converter;
-  std::string preprocess;
-  std::string own_preprocess =
-      {};  // the model's, where a part of it stands beside what ImageSettings::preprocess names
-  int64_t size() const { return set->size(); }
-};
-
-// Errors: whatever the readers say; a network with more inputs than one; images or labels that do not fit it.
-StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network);
-
-// Says in `notes` what of the model's own preprocessing stands beside that of --preprocess, and that pixels go into the
-// network as they are stored, where neither has a word on it: trained networks rarely take them so.
-void NotePreprocess(const ImageSettings& settings, const Graph& network, const Images& images,
-                    std::vector<std::string>* notes);
 
 // The network as accelerators take it: a copy whose quantisers are annotations, in their order of dimensions.
 StatusOr<Graph> LayOut(const Graph& network);
@@ -87,6 +63,9 @@ struct EvaluateOptions {
   std::optional<int64_t> cycle_limit;
   bool run_fp32 = true;  // the reference level beside the accelerator's
   int64_t chunk = 1000;  // images in memory at a time
+  int top_k = 1;         // accuracy also among the k highest scores
+  // Takes what the network computes at `level`, chunk by chunk; null: nobody does.
+  OutputsFile* outputs = nullptr;
 };
 
 // Fills in what runs tell: accuracy, speed, cycles, trace, comparison of levels. `program` and `accelerator` are null
@@ -107,6 +86,7 @@ void DescribeProgram(const Accelerator& accelerator, const std::filesystem::path
 
 struct FlowOptions {
   std::filesystem::path model;
+  Shapes shapes;
   std::filesystem::path accelerator;  // empty only at the reference level
   ImageSettings images;
   std::string recipe;              // a name or a YAML file; empty: Accelerator::OwnRecipe

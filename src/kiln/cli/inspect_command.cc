@@ -123,6 +123,7 @@ class InspectCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_option("model", model_, "The network: ONNX or IR text")->required()->type_name("MODEL");
+    sizes_.Declare(app);
     app.add_option("--json", json_, "As JSON; - is standard output, as is no FILE")
         ->expected(0, 1)
         ->default_str("-")
@@ -141,6 +142,7 @@ class InspectCommand final : public Command {
     KILN_RETURN_IF_ERROR(CheckOutputs({json_}, inputs));
     LoadOptions load;
     load.clean_up = !raw_;
+    KILN_ASSIGN_OR_RETURN(load.import.shapes, sizes_.Get());
     StatusOr<Graph> loaded = LoadModel(model_, load);
     if (!loaded.ok()) {
       // Any ONNX model is shown, with what Kiln does not support; a model that contradicts itself is an error.
@@ -161,7 +163,14 @@ class InspectCommand final : public Command {
       KILN_RETURN_IF_ERROR(RunPasses(graph, StandardPipeline(), passes));
     }
     const NetworkSummary summary = Summarise(graph);
-    return WriteResults(context.out, json_, TextOf(graph, summary), Json(graph, summary));
+    std::string text = TextOf(graph, summary);
+    const auto open = [](const Value* input) { return !input->has_shape() || !input->shape().IsKnown(); };
+    if (std::any_of(graph.inputs().begin(), graph.inputs().end(), open)) {
+      load.import.known_inputs = true;
+      load.clean_up = false;
+      if (const auto known = LoadModel(model_, load); !known.ok()) text += "note: " + MessageOf(known.status()) + '\n';
+    }
+    return WriteResults(context.out, json_, text, Json(graph, summary));
   }
 
  private:
@@ -177,6 +186,7 @@ class InspectCommand final : public Command {
   }
 
   std::string model_, json_;
+  ShapeArguments sizes_;
   bool shapes_ = false, raw_ = false, optimised_ = false;
 };
 

@@ -12,6 +12,7 @@
 #include "kiln/quantise/energy.h"
 #include "kiln/quantise/mixed_precision.h"
 #include "kiln/quantise/recipe_names.h"
+#include "kiln/quantise/scores.h"
 #include "kiln/report/text.h"
 
 namespace kiln::cli {
@@ -65,6 +66,8 @@ class MixedPrecisionCommand final : public Command {
         ->type_name("N")
         ->check(IsCount())
         ->capture_default_str();
+    DeclareTopK(app, &top_k_);
+    shapes_.Declare(app);
     data_.Declare(app);
     calibration_.Declare(app);
     const auto output = app.add_option_group("Output");
@@ -79,18 +82,20 @@ class MixedPrecisionCommand final : public Command {
     KILN_ASSIGN_OR_RETURN(options_.cost, FindCost(cost_));
     KILN_RETURN_IF_ERROR(CheckCandidates());
     KILN_ASSIGN_OR_RETURN(const ImageSettings settings, data_.Settings());
-    if (settings.path.empty()) {
-      return ErrorAt("", "--data", "no images are named", "give --data FILE, with labels");
+    KILN_ASSIGN_OR_RETURN(const Shapes shapes, shapes_.Get());
+    if (settings.random > 0) {
+      return ErrorAt("", "--random", "accuracy needs data with labels", "give --data FILE, with labels");
     }
+    if (settings.path.empty()) return NoDataFor(model_, shapes, /*labels=*/true);
     std::vector<std::filesystem::path> inputs = FilesOf(settings);
     for (const std::filesystem::path& file : FilesOf(calibration_.Settings(settings))) inputs.push_back(file);
     inputs.emplace_back(model_);
     KILN_RETURN_IF_ERROR(CheckIsFile("--out", recipe_));
     KILN_RETURN_IF_ERROR(CheckOutputs({json_, recipe_}, inputs));
-    KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetwork(model_));
+    KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetwork(model_, shapes, /*known_inputs=*/true));
     KILN_ASSIGN_OR_RETURN(const Images images, OpenImages(settings, network));
     if (!images.set->has_labels()) {
-      return ErrorAt(images.set->source(), "", "has no labels, so that no accuracy can be measured", "name --labels");
+      return ErrorAt(images.source, "", "has no labels, so that no accuracy can be measured", "name --labels");
     }
     const int64_t count = limit_ > 0 ? std::min(limit_, images.size()) : images.size();
     const ImageSettings own = calibration_.Settings(settings);
@@ -100,16 +105,14 @@ class MixedPrecisionCommand final : public Command {
     }
     const Images& calibrated_on = others.has_value() ? *others : images;
     const int64_t wanted = calibration_.images() > 0 ? calibration_.images() : Recipe().calibration_images;
-    const Tensor calibration = calibrated_on.converter.MakeBatch(0, std::min(wanted, calibrated_on.size()));
-    const Tensor evaluation = images.converter.MakeBatch(0, count);
-    const auto labels = std::span(images.set->labels()).first(static_cast<size_t>(count));
+    const std::vector<Tensor> calibration = calibrated_on.MakeBatch(0, std::min(wanted, calibrated_on.size()));
+    const std::vector<Tensor> evaluation = images.MakeBatch(0, count);
+    KILN_ASSIGN_OR_RETURN(const Merit merit, MeritOf(network, *images.set, count));
     KILN_ASSIGN_OR_RETURN(const Graph laid_out, LayOut(network));
     StatusOr<MixedPrecision> search;
     {
       ProgressBars bars(context.err, context.show_progress);
-      search =
-          SearchMixedPrecision(laid_out, std::span(&calibration, 1), std::span(&evaluation, 1),
-                               TopOne(std::vector<int32_t>(labels.begin(), labels.end())), options_, bars.Callback());
+      search = SearchMixedPrecision(laid_out, calibration, evaluation, merit, options_, bars.Callback());
     }
     KILN_ASSIGN_OR_RETURN(const MixedPrecision found, std::move(search));
     std::string text = TextOf(found, count);
@@ -128,6 +131,23 @@ class MixedPrecisionCommand final : public Command {
   }
 
  private:
+  StatusOr<Merit> MeritOf(const Graph& network, const DataSet& set, int64_t images) const {
+    auto layout = FindScores(network, set.label_shape());
+    if (!layout.ok()) return ErrorAt(network.source(), "", MessageOf(layout.status()), "name labels that fit");
+    if (layout->output != 0) {
+      return UnsupportedAt(network.source(), "", "the labels belong to another output than the first",
+                           "the search measures the first");
+    }
+    if (layout->classes > 0) {
+      KILN_RETURN_IF_ERROR(set.CheckLabels(layout->classes, layout->has_void() ? kVoidLabel : -1));
+    }
+    if (top_k_ > std::max<int64_t>(layout->classes, 1)) {
+      return ErrorAt("", "--top-k", fmt::format("{} of {} classes", top_k_, layout->classes), "name a smaller number");
+    }
+    const auto labels = std::span(set.labels()).first(static_cast<size_t>(images * layout->places));
+    return TopScores(std::vector<int32_t>(labels.begin(), labels.end()), *layout, top_k_);
+  }
+
   // The search takes the first candidate for what all others are measured against.
   Status CheckCandidates() const {
     double widest = 0;
@@ -157,6 +177,8 @@ class MixedPrecisionCommand final : public Command {
   std::string model_, json_, recipe_;
   std::string cost_ = "bits";
   int64_t limit_ = 500;
+  int top_k_ = 1;
+  ShapeArguments shapes_;
   MixedPrecisionOptions options_;
   DataArguments data_;
   CalibrationArguments calibration_;

@@ -41,6 +41,7 @@ constexpr Unheeded kUnheeded[] = {
     {Level::kReference, "--cycle-limit", kWithoutCycles, kOtherLevel},
     {Level::kReference, "--trace", kWithoutCycles, kOtherLevel},
     {Level::kReference, "--top", kWithoutCycles, kOtherLevel},
+    {Level::kReference, "--codes", kInFp32, kOtherLevel},
     {Level::kCycle, "--cycle-limit", kAllInCycles, kLimit},
     {Level::kRtl, "--cycle-limit", kAllInCycles, kLimit},
 };
@@ -68,7 +69,13 @@ class RunCommand final : public Command {
         ->capture_default_str();
     DeclareNode(app, &node_nm_);
     app.add_flag("--no-fp32", no_fp32_, "Leave out the fp32 run that accuracy is compared with");
+    DeclareTopK(app, &top_k_);
     const auto output = app.add_option_group("Output");
+    output
+        ->add_option("--outputs", outputs_,
+                     "What the network computed at --level, as .npz: each output by name, first axis images")
+        ->type_name("FILE.npz");
+    output->add_flag("--codes", codes_, "In --outputs also the codes of quantised outputs, with scale and zero point");
     output->add_option("--json", json_, "Everything that the run told, as JSON; - is standard output")
         ->type_name("FILE");
     output->add_option("--report", html_, "The same as one HTML page")->type_name("FILE.html");
@@ -98,10 +105,14 @@ class RunCommand final : public Command {
     options.evaluate.cycle_limit = cycle_limit_;
     options.evaluate.run_fp32 = !no_fp32_;
     options.evaluate.chunk = chunk_;
+    options.evaluate.top_k = top_k_;
+    std::optional<OutputsFile> outputs;
+    if (!outputs_.empty()) options.evaluate.outputs = &outputs.emplace(outputs_, codes_);
 
     KILN_RETURN_IF_ERROR(CheckIsFile("--report", html_));
     KILN_RETURN_IF_ERROR(CheckIsFile("--trace", trace_));
-    KILN_RETURN_IF_ERROR(CheckOutputs({json_, html_, trace_}, FilesOf(options)));
+    KILN_RETURN_IF_ERROR(CheckIsFile("--outputs", outputs_));
+    KILN_RETURN_IF_ERROR(CheckOutputs({json_, html_, trace_, outputs_}, FilesOf(options)));
 
     std::optional<RunReport> report;
     {
@@ -110,6 +121,11 @@ class RunCommand final : public Command {
     }
     if (!trace_.empty() && !report->trace.has_value()) {
       return ErrorAt("", "--trace", "this run has no cycles", "run with --cycle-limit 1 or --level cycle");
+    }
+    if (outputs.has_value()) {
+      KILN_RETURN_IF_ERROR(MakeFolderOf(outputs_));
+      KILN_RETURN_IF_ERROR(outputs->Finish());
+      outputs->Report(&*report);
     }
     KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, ToText(*report, top_), ToJson(*report)));
     if (!html_.empty()) {
@@ -136,6 +152,9 @@ class RunCommand final : public Command {
         return ErrorAt("", option, "this run has no cycles", "run with --cycle-limit 1 or --level cycle");
       }
     }
+    if (codes_ && outputs_.empty()) {
+      return ErrorAt("", "--codes", "there is no file to write them to", "name it with --outputs FILE.npz");
+    }
     if (json_ == "-" && IsGiven(*app_, "--top")) {
       return ErrorAt("", "--top", "with --json - no table is printed", "leave one of them out");
     }
@@ -143,12 +162,12 @@ class RunCommand final : public Command {
   }
 
   const CLI::App* app_ = nullptr;
-  std::string json_, html_, trace_;
+  std::string json_, html_, trace_, outputs_;
   std::string level_ = "functional";
   int64_t limit_ = 0, chunk_ = 1000;
   std::optional<int64_t> cycle_limit_;
-  int top_ = 12, node_nm_ = kDefaultNode;
-  bool no_fp32_ = false;
+  int top_ = 12, node_nm_ = kDefaultNode, top_k_ = 1;
+  bool no_fp32_ = false, codes_ = false;
   FlowArguments flow_;
 };
 

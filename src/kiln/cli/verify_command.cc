@@ -77,7 +77,7 @@ class VerifyCommand final : public Command {
   Status Verify(const CompiledNetwork& compiled, const FlowProgress& progress, VerifyReport* report) const {
     const int64_t images = std::min(limit_, compiled.images.size());
     Batch batch;
-    batch.inputs.push_back(compiled.images.converter.MakeBatch(0, images));
+    batch.inputs = compiled.images.MakeBatch(0, images);
     const auto run = [&](Level level, const char* name, double* seconds) {
       RunOptions options;
       options.level = level;
@@ -113,7 +113,7 @@ class VerifyCommand final : public Command {
     if (wave.image >= 0) {
       progress("waveform: building a simulation that records", 0, 1);
       Batch image;
-      image.inputs.push_back(compiled.images.converter.MakeBatch(wave.image, 1));
+      image.inputs = compiled.images.MakeBatch(wave.image, 1);
       RtlOptions options = rtl_;
       options.seed += static_cast<uint64_t>(wave.image);
       KILN_ASSIGN_OR_RETURN(wave.window,

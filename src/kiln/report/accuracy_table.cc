@@ -42,26 +42,38 @@ std::optional<double> DropOf(const AccuracyTable& table, const Row& row) {
   return 100 * (table.rows[0].accuracy->top1() - row.accuracy->top1());
 }
 
+// k where rows have a figure for the k highest scores, else 1.
+int TopOf(const AccuracyTable& table) {
+  int k = 1;
+  for (const Row& row : table.rows) k = std::max(k, row.accuracy ? row.accuracy->top_k : 1);
+  return k;
+}
+
 std::vector<std::string> Heads(const AccuracyTable& table) {
-  return {"format",          std::string(MeritName(table)),
-          "correct",         "drop",
-          "bits/activation", "bits/weight",
-          "uJ/image",        "images/s",
-          "on the host"};
+  std::vector<std::string> heads = {"format",          std::string(MeritName(table)),
+                                    "correct",         "drop",
+                                    "bits/activation", "bits/weight",
+                                    "uJ/image",        "images/s",
+                                    "on the host"};
+  if (const int k = TopOf(table); k > 1) heads.insert(heads.begin() + 2, fmt::format("top-{}", k));
+  return heads;
 }
 
 std::vector<std::string> Cells(const AccuracyTable& table, const Row& row) {
   const std::optional<double> drop = DropOf(table, row);
   const auto& counted = row.accuracy ? row.accuracy : row.agreement;
-  return {row.format,
-          MeritText(row),
-          counted ? fmt::format("{}/{}", Thousands(counted->correct), Thousands(counted->images)) : "-",
-          drop ? fmt::format("{:.2f}", *drop) : "-",
-          fmt::format("{:.2f}", row.activation_bits),
-          fmt::format("{:.2f}", row.weight_bits),
-          fmt::format("{:.4g}", row.picojoules * 1e-6),
-          row.images_per_second > 0 ? fmt::format("{:.4g}", row.images_per_second) : "-",
-          row.host_share > 0 ? Percent(row.host_share) : "-"};
+  std::vector<std::string> cells = {
+      row.format,
+      MeritText(row),
+      counted ? fmt::format("{}/{}", Thousands(counted->correct), Thousands(counted->compared())) : "-",
+      drop ? fmt::format("{:.2f}", *drop) : "-",
+      fmt::format("{:.2f}", row.activation_bits),
+      fmt::format("{:.2f}", row.weight_bits),
+      fmt::format("{:.4g}", row.picojoules * 1e-6),
+      row.images_per_second > 0 ? fmt::format("{:.4g}", row.images_per_second) : "-",
+      row.host_share > 0 ? Percent(row.host_share) : "-"};
+  if (TopOf(table) > 1) cells.insert(cells.begin() + 2, row.accuracy ? Percent(row.accuracy->top(), 2) : "-");
+  return cells;
 }
 
 // A distance of marks that people read easily, for about five of them.
@@ -220,6 +232,7 @@ std::string Subtitle(const AccuracyTable& table) {
 
 std::vector<std::string> AccuracyTable::AllNotes() const {
   std::vector<std::string> all = notes;
+  if (!no_accuracy.empty()) all.push_back("no accuracy: " + no_accuracy);
   for (const Row& row : rows) {
     if (row.host_share <= 0) continue;
     all.push_back(fmt::format("{}: {} of the operations on the host{}", row.format, Percent(row.host_share, 2),
@@ -257,7 +270,11 @@ std::optional<double> AccuracyTable::Row::output_sqnr_db() const {
 std::string ToJson(const AccuracyTable& table) {
   using Json = nlohmann::ordered_json;
   const auto counted = [](const std::optional<AccuracyReport>& a) {
-    return a ? Json{{"images", a->images}, {"correct", a->correct}, {"top1", a->top1()}} : Json(nullptr);
+    if (!a) return Json(nullptr);
+    Json json = {{"images", a->images}, {"correct", a->correct}, {"top1", a->top1()}};
+    if (a->labels > 0) json["labels"] = a->labels;
+    if (a->top_k > 1) json["top_k"] = {{"k", a->top_k}, {"correct", a->correct_top_k}, {"share", a->top()}};
+    return json;
   };
   Json rows = Json::array();
   for (const Row& row : table.rows) {
@@ -292,6 +309,7 @@ std::string ToJson(const AccuracyTable& table) {
                     {"accelerator", table.accelerator},
                     {"calibration", table.calibration},
                     {"images", table.images},
+                    {"no_accuracy", table.no_accuracy.empty() ? Json(nullptr) : Json(table.no_accuracy)},
                     {"rows", std::move(rows)},
                     {"notes", table.AllNotes()}};
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

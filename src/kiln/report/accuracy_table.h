@@ -31,6 +31,7 @@ struct AccuracyTable {
     double bits() const { return (activation_bits + weight_bits) / 2; }
   };
   std::string model, data, accelerator, calibration;
+  std::string no_accuracy;  // why there is none
   int64_t images = 0;
   std::vector<Row> rows;  // the first is the reference level
   std::vector<std::string> notes;

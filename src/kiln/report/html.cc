@@ -30,7 +30,11 @@ std::string EscapeLines(std::string_view text) {
 }
 
 std::string OfImages(const AccuracyReport& accuracy) {
-  return fmt::format("{} of {}", Thousands(accuracy.correct), Counted(accuracy.images, "image"));
+  std::string text = fmt::format("{} of {}", Thousands(accuracy.correct),
+                                 accuracy.labels > 0 ? Counted(accuracy.labels, "label") + " of " : "");
+  text += Counted(accuracy.images, "image");
+  if (accuracy.top_k > 1) text += fmt::format(", top-{} {}", accuracy.top_k, Percent(accuracy.top(), 2));
+  return text;
 }
 
 std::string Cards(const RunReport& report) {

@@ -15,7 +15,25 @@ std::string Dump(const Json& json) {
 
 Json Accuracy(const std::optional<AccuracyReport>& accuracy) {
   if (!accuracy.has_value()) return nullptr;
-  return {{"images", accuracy->images}, {"correct", accuracy->correct}, {"top1", accuracy->top1()}};
+  Json json = {{"images", accuracy->images}, {"correct", accuracy->correct}, {"top1", accuracy->top1()}};
+  if (accuracy->labels > 0) json["labels"] = accuracy->labels;
+  if (accuracy->top_k > 1) {
+    json["top_k"] = {{"k", accuracy->top_k}, {"correct", accuracy->correct_top_k}, {"share", accuracy->top()}};
+  }
+  return json;
+}
+
+Json OutputsFileOf(const RunReport& report) {
+  Json arrays = Json::array();
+  for (const RunReport::WrittenOutput& output : report.written) {
+    arrays.push_back({{"output", output.name},
+                      {"array", output.array},
+                      {"type", output.type},
+                      {"shape", output.shape},
+                      {"codes", output.quantisation.empty() ? Json(nullptr) : Json(output.array + ".codes")},
+                      {"quantisation", output.quantisation.empty() ? Json(nullptr) : Json(output.quantisation)}});
+  }
+  return {{"file", report.outputs_file}, {"arrays", std::move(arrays)}};
 }
 
 Json Kernels(const RunReport& report) {
@@ -138,13 +156,15 @@ std::string ToJson(const RunReport& report) {
   json["accuracy"] = {{"fp32", Accuracy(report.fp32)},
                       {"quantised", Accuracy(report.quantised)},
                       {"agreement", Accuracy(report.agreement)},
-                      {"reference", report.reference}};
+                      {"reference", report.reference},
+                      {"none_because", report.no_accuracy.empty() ? Json(nullptr) : Json(report.no_accuracy)}};
   json["output_sqnr_db"] = Decibels(report.output_sqnr_db());
   json["outputs"] = Json::array();
   for (const OutputFidelity& output : report.outputs) {
     json["outputs"].push_back(
         {{"name", output.name}, {"sqnr_db", Decibels(output.sqnr_db)}, {"equal_share", output.equal_share}});
   }
+  json["outputs_file"] = report.outputs_file.empty() ? Json(nullptr) : OutputsFileOf(report);
   json["run"] = nullptr;
   if (!report.level.empty()) {
     json["run"] = {{"level", report.level}, {"images", report.images_run}, {"seconds", report.run_seconds}};

@@ -12,8 +12,15 @@ namespace kiln {
 namespace {
 
 std::string AccuracyText(const AccuracyReport& accuracy) {
-  return fmt::format("{}  ({} of {})", Percent(accuracy.top1(), 2), Thousands(accuracy.correct),
-                     Thousands(accuracy.images));
+  std::string text = fmt::format("{}  ({} of {}", Percent(accuracy.top1(), 2), Thousands(accuracy.correct),
+                                 Thousands(accuracy.compared()));
+  if (accuracy.labels > 0) text += fmt::format(" labels of {}", Counted(accuracy.images, "image"));
+  text += ')';
+  if (accuracy.top_k > 1) {
+    text +=
+        fmt::format("  top-{} {} ({})", accuracy.top_k, Percent(accuracy.top(), 2), Thousands(accuracy.correct_top_k));
+  }
+  return text;
 }
 
 // "key          value" lines; further lines under the same key leave it blank.
@@ -215,6 +222,7 @@ std::string ToText(const RunReport& report, int top) {
     }
     lines.Add(report.fp32.has_value() ? "" : "accuracy", text);
   }
+  if (!report.no_accuracy.empty()) lines.Add("accuracy", "none: " + report.no_accuracy);
   if (report.agreement.has_value()) {
     lines.Add("agreement",
               fmt::format("{} of {} get the same class from {} and {}", Thousands(report.agreement->correct),
@@ -254,6 +262,14 @@ std::string ToText(const RunReport& report, int top) {
                                     Bytes(report.activation_bytes)));
     if (const std::string area = AreaLine(report.machine->cost); !area.empty()) lines.Add("area", area);
     if (report.energy.has_value()) lines.Add("energy", EnergyLine(*report.energy) + PartialMark(report));
+  }
+  if (!report.outputs_file.empty()) {
+    std::string arrays;
+    for (const RunReport::WrittenOutput& output : report.written) {
+      arrays += fmt::format("{} {} {} {}{}", arrays.empty() ? ":" : ",", output.array, output.type,
+                            Shape(output.shape).ToString(), output.quantisation.empty() ? "" : " with codes");
+    }
+    lines.Add("written", report.outputs_file + arrays);
   }
   std::string out = lines.Take();
   const std::string costs = report.machine.has_value() ? CostTable(report.machine->cost, report.energy) : "";

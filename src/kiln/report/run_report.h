@@ -15,8 +15,18 @@ namespace kiln {
 // How often the network's answer was the label.
 struct AccuracyReport {
   int64_t images = 0;
-  int64_t correct = 0;
-  double top1() const { return images == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(images); }
+  int64_t correct = 0;        // the label had the highest score
+  int64_t labels = 0;         // labels compared, where images have one for each pixel or token; 0: one for each image
+  int top_k = 1;              // above 1: correct_top_k is counted, too
+  int64_t correct_top_k = 0;  // the label was among the top_k highest scores
+  int64_t compared() const { return labels > 0 ? labels : images; }
+  double top1() const { return ShareOf(correct); }
+  double top() const { return top_k > 1 ? ShareOf(correct_top_k) : top1(); }
+
+ private:
+  double ShareOf(int64_t count) const {
+    return compared() == 0 ? 0 : static_cast<double>(count) / static_cast<double>(compared());
+  }
 };
 
 // How near one output is to the reference level's, over all images.
@@ -58,6 +68,7 @@ struct RunReport {
   // What the reference level is called: "fp32", or "reference" where the network itself quantises.
   std::string reference = "fp32";
   std::optional<AccuracyReport> fp32, quantised;  // of the reference level, of the accelerator
+  std::string no_accuracy;                        // why there is none
   std::vector<OutputFidelity> outputs;            // in the network's order; empty without both levels
   // Images on which fp32 and quantised give the same class; only of networks that classify.
   std::optional<AccuracyReport> agreement;
@@ -68,6 +79,17 @@ struct RunReport {
   double run_seconds = 0;                             // wall time of it on the simulating machine
   std::vector<int64_t> cycles_per_image;              // those worked on at once have the same (trace.images)
   int64_t compared_images = 0, different_images = 0;  // cycle level against functional level, bit by bit
+
+  // What was written with --outputs.
+  struct WrittenOutput {
+    std::string name;            // the network's
+    std::string array;           // in the file
+    std::string type;            // of the values
+    std::vector<int64_t> shape;  // first axis samples
+    std::string quantisation;    // of the codes, as IR text has it; empty: no codes were written
+  };
+  std::string outputs_file;
+  std::vector<WrittenOutput> written;
 
   std::vector<KernelInfo> kernels;  // of the program, in order
   int64_t constant_bytes = 0, activation_bytes = 0;

@@ -199,7 +199,10 @@ StatusOr<Kernel> Lowering::EmitGather(const Group& group) {
   const Node& node = *group.anchor;
   KILN_ASSIGN_OR_RETURN(View x, ViewOf(node.operand(0)));
   auto indices = IntsOf(node.operand(1));
-  if (!indices.has_value()) return ToHost("the gather's indices are not constant");
+  if (!indices.has_value()) {
+    return ToHost(
+        fmt::format("an embedding look-up: its indices '{}' are known only at run time", node.operand(1)->name()));
+  }
   const int index_rank = node.operand(1)->shape().rank();
   const auto axis = NormaliseAxis(node.attributes().Int("axis", 0), x.rank());
   if (!axis.has_value() || index_rank > 1 || indices->empty()) return ToHost("a gather by indices of several axes");

@@ -459,6 +459,10 @@ StatusOr<Layer> Lowering::EmitLayer(const Group& group) {
   if (group.result == nullptr || group.result->element() != ElementType::kFloat32) {
     return ToHost(fmt::format("{} of other elements than fp32", node.info().text));
   }
+  if (node.op() == Op::kGather && !node.operand(1)->is_constant()) {
+    return ToHost(
+        fmt::format("an embedding look-up: its indices '{}' are known only at run time", node.operand(1)->name()));
+  }
   switch (node.op()) {
     case Op::kConv:
       return EmitConvolution(group);

@@ -1,0 +1,96 @@
+#include "kiln/cli/outputs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kiln/frontend/array_names.h"
+#include "kiln/ir/text.h"
+
+namespace kiln {
+namespace {
+
+Tensor AsNumPyHasIt(const Tensor& tensor) {
+  if (tensor.type() != ElementType::kBfloat16) return tensor;
+  Tensor wide(ElementType::kFloat32, tensor.shape());
+  const auto from = tensor.data<uint16_t>();
+  std::transform(from.begin(), from.end(), wide.data<float>().begin(), Bfloat16ToFloat);
+  return wide;
+}
+
+Shape WithImages(const Tensor& tensor, int64_t images) {
+  Shape shape = tensor.shape();
+  shape[0] = images;
+  return shape;
+}
+
+std::span<const std::byte> BytesOf(const Tensor& tensor) {
+  return {tensor.bytes(), static_cast<size_t>(tensor.num_bytes())};
+}
+
+// One for the tensor is a scalar array; several are a list.
+Shape ParameterShape(size_t count) { return count == 1 ? Shape{} : Shape{static_cast<int64_t>(count)}; }
+
+}  // namespace
+
+Status OutputsFile::Describe(const Graph& network, const Graph* quantised) {
+  outputs_.clear();
+  for (size_t i = 0; i < network.outputs().size(); ++i) {
+    const Value& value = *network.outputs()[i];
+    if (value.element() == ElementType::kString) {
+      return UnsupportedAt(network.source(), "output '" + value.name() + "'", "holds strings",
+                           "--outputs writes numbers");
+    }
+    Output output;
+    output.name = value.name();
+    output.array = ArrayNameOf(value.name());
+    if (codes_ && quantised != nullptr) output.quantisation = quantised->outputs()[i]->quantisation();
+    // A value that the network gives twice is written once.
+    const bool again =
+        std::any_of(outputs_.begin(), outputs_.end(), [&](const Output& o) { return o.array == output.array; });
+    if (again) output.array.clear();
+    outputs_.push_back(std::move(output));
+  }
+  return OkStatus();
+}
+
+Status OutputsFile::Begin(Output& output, const Tensor& values, const Tensor* codes, int64_t total) {
+  const Shape shape = WithImages(values, total);
+  KILN_ASSIGN_OR_RETURN(output.values, writer_.Add(output.array, values.type(), shape));
+  output.described = {output.name, output.array, std::string(NameOf(values.type())), shape.dims(), ""};
+  if (codes == nullptr || !output.quantisation.has_value() || codes->type() == ElementType::kFloat32) return OkStatus();
+  const Quantisation& q = *output.quantisation;
+  output.described.quantisation = PrintQuantisation(q);
+  KILN_ASSIGN_OR_RETURN(output.codes, writer_.Add(output.array + ".codes", codes->type(), WithImages(*codes, total)));
+  if (!q.scales.empty()) {
+    KILN_RETURN_IF_ERROR(
+        writer_.AddTensor(output.array + ".scale", Tensor::Of<float>(ParameterShape(q.scales.size()), q.scales)));
+  }
+  if (q.zero_points.empty()) return OkStatus();
+  return writer_.AddTensor(output.array + ".zero_point",
+                           Tensor::Of<int32_t>(ParameterShape(q.zero_points.size()), q.zero_points));
+}
+
+Status OutputsFile::Add(std::span<const Tensor> outputs, std::span<const Tensor> codes, int64_t total) {
+  KILN_CHECK(outputs.size() == outputs_.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Output& output = outputs_[i];
+    if (output.array.empty()) continue;
+    const Tensor values = AsNumPyHasIt(outputs[i]);
+    const Tensor* own_codes = i < codes.size() ? &codes[i] : nullptr;
+    if (!output.values.has_value()) KILN_RETURN_IF_ERROR(Begin(output, values, own_codes, total));
+    KILN_RETURN_IF_ERROR(writer_.Append(*output.values, BytesOf(values)));
+    if (output.codes.has_value()) KILN_RETURN_IF_ERROR(writer_.Append(*output.codes, BytesOf(*own_codes)));
+  }
+  return OkStatus();
+}
+
+Status OutputsFile::Finish() { return writer_.Finish(); }
+
+void OutputsFile::Report(RunReport* report) const {
+  report->outputs_file = path_.string();
+  for (const Output& output : outputs_) {
+    if (output.values.has_value()) report->written.push_back(output.described);
+  }
+}
+
+}  // namespace kiln
