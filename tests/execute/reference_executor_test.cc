@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kiln/ir/shape_inference.h"
 #include "kiln/support/parallel.h"
 #include "kiln/support/random.h"
 #include "tests/execute/evaluate.h"

@@ -176,6 +176,7 @@ Status NpzWriter::WriteArchive(const fs::path& part) {
   for (const auto& array : arrays_) {
     zip_source_t* source = nullptr;
     if (array->file != nullptr) {
+      std::rewind(array->file);  // libzip reads from where the file stands
       source = zip_source_filep(archive.get(), array->file, 0, -1);
       if (source != nullptr) array->file = nullptr;  // the archive closes it
     } else {
@@ -188,7 +189,10 @@ Status NpzWriter::WriteArchive(const fs::path& part) {
       return fault(zip_get_error(archive.get()));
     }
     const auto entry = static_cast<zip_uint64_t>(index);
+    // Set, for libzip takes them from the file where there is one.
+    constexpr zip_uint32_t kAttributes = zip_uint32_t{0100644} << 16;
     if (zip_set_file_compression(archive.get(), entry, ZIP_CM_STORE, 0) != 0 ||
+        zip_file_set_external_attributes(archive.get(), entry, 0, ZIP_OPSYS_UNIX, kAttributes) != 0 ||
         zip_file_set_dostime(archive.get(), entry, kDosTime, kDosDate, 0) != 0) {
       return fault(zip_get_error(archive.get()));
     }
