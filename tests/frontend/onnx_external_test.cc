@@ -88,7 +88,7 @@ TEST_F(ExternalData, MustLieInTheFolderOfTheModel) {
   ExpectRefused(Load("../secret.bin"), "leaves the folder");
   ExpectRefused(Load("sub/../../secret.bin"), "leaves the folder");
   ExpectRefused(Load("missing.bin"), "is not there");
-  ExpectRefused(Load("sub"), "is not a regular file");
+  ExpectRefused(Load("sub"), "is a directory");
   ExpectRefused(Load("."), "leaves the folder");
   ExpectRefused(Load(""), "is not a file name");
 }

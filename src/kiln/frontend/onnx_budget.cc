@@ -70,7 +70,8 @@ class Walk {
 
  private:
   bool Field(const FieldDescriptor* field, WireFormat::WireType type, int number, int depth) {
-    const int64_t element = field == nullptr ? kUnknownBytes : field->is_repeated() ? ScalarBytes(*field) : 0;
+    // A list that grows by single elements has room for up to twice as many.
+    const int64_t element = field == nullptr ? kUnknownBytes : field->is_repeated() ? 2 * ScalarBytes(*field) : 0;
     switch (type) {
       case WireFormat::WIRETYPE_VARINT: {
         uint64_t value = 0;
