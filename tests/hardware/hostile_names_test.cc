@@ -13,6 +13,7 @@
 #include "kiln/hardware/synthesis_flow.h"
 #include "kiln/hardware/synthesis_parts.h"
 #include "kiln/hardware/tool_names.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
 
@@ -98,10 +99,10 @@ TEST(FileList, HasLimits) {
     for (size_t i = 0; i < count; ++i) text += "f" + std::to_string(i) + "\n";
     return ParseFileList(text, "filelist.f");
   };
-  EXPECT_EQ(list(kMostListedFiles - 1)->size(), kMostListedFiles - 1);
-  EXPECT_EQ(list(kMostListedFiles)->size(), kMostListedFiles);
-  EXPECT_THAT(MessageOf(list(kMostListedFiles + 1).status()), HasSubstr("line 10001: names too many files"));
-  std::string comment = "a\n#" + std::string(kMostFileListBytes - 3, 'x');
+  EXPECT_EQ(std::ssize(*list(budgets::kListedFiles - 1)), budgets::kListedFiles - 1);
+  EXPECT_EQ(std::ssize(*list(budgets::kListedFiles)), budgets::kListedFiles);
+  EXPECT_THAT(MessageOf(list(budgets::kListedFiles + 1).status()), HasSubstr("line 10001: names too many files"));
+  std::string comment = "a\n#" + std::string(budgets::kFileListBytes - 3, 'x');
   EXPECT_TRUE(ParseFileList(comment, "filelist.f").ok());
   comment += 'x';
   EXPECT_THAT(MessageOf(ParseFileList(comment, "filelist.f").status()), HasSubstr("has 1048577 bytes"));

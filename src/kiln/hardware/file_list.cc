@@ -5,6 +5,7 @@
 
 #include "fmt/format.h"
 #include "kiln/hardware/tool_names.h"
+#include "kiln/support/budgets.h"
 
 namespace kiln::hardware {
 
@@ -21,8 +22,9 @@ std::string Shown(std::string_view path) {
 }  // namespace
 
 StatusOr<std::vector<ListedFile>> ParseFileList(std::string_view text, const std::string& file) {
-  if (text.size() > kMostFileListBytes) {
-    return ErrorAt(file, "", fmt::format("has {} bytes", text.size()), fmt::format("at most {}", kMostFileListBytes));
+  if (std::ssize(text) > budgets::kFileListBytes) {
+    return ErrorAt(file, "", fmt::format("has {} bytes", text.size()),
+                   fmt::format("at most {}", budgets::kFileListBytes));
   }
   std::vector<ListedFile> files;
   int number = 0;
@@ -38,8 +40,8 @@ StatusOr<std::vector<ListedFile>> ParseFileList(std::string_view text, const std
       return ErrorAt(file, place, fmt::format("'{}' is no path that the tools can be given", Shown(line)),
                      std::string(kPlainPath));
     }
-    if (files.size() == kMostListedFiles) {
-      return ErrorAt(file, place, "names too many files", fmt::format("at most {}", kMostListedFiles));
+    if (std::ssize(files) == budgets::kListedFiles) {
+      return ErrorAt(file, place, "names too many files", fmt::format("at most {}", budgets::kListedFiles));
     }
     files.push_back({.path = std::string(line), .line = number});
   }

@@ -12,9 +12,6 @@
 
 namespace kiln::hardware {
 
-inline constexpr uint64_t kMostFileListBytes = 1 << 20;
-inline constexpr size_t kMostListedFiles = 10'000;
-
 struct ListedFile {
   std::string path;  // as IsPlainPath (hardware/tool_names.h) has it
   int line = 0;      // from 1

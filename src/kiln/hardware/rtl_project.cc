@@ -10,6 +10,7 @@
 #include "kiln/hardware/synthesis_flow.h"
 #include "kiln/hardware/tool_names.h"
 #include "kiln/hardware/verilog_text.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
 #include "kiln/support/installation.h"
 #include "kiln/support/process.h"
@@ -73,7 +74,7 @@ constexpr char kScript[] = "synth.ys";
 
 std::set<std::string> EmittedFiles(const fs::path& folder) {
   std::set<std::string> files;
-  const auto list = ReadFile(folder / kEmitted, 1 << 20);
+  const auto list = ReadFile(folder / kEmitted, budgets::kFileListBytes);
   if (!list.ok()) return files;
   for (const std::string& line : LinesOf(*list)) {
     // Whatever became of the list, nothing outside of the folder is an emission's.
@@ -180,7 +181,7 @@ Status CheckRtlFolder(const fs::path& folder) {
   if (!fs::exists(folder, error)) return OkStatus();
   if (!fs::is_directory(folder, error)) return ErrorAt(folder.string(), "", "is a file", "name a folder");
   if (fs::is_empty(folder, error) && !error) return OkStatus();
-  const auto settings = ReadFile(folder / "design.mk", 1 << 16);
+  const auto settings = ReadFile(folder / "design.mk", budgets::kFileListBytes);
   if (settings.ok() && settings->starts_with("TOP := ")) return OkStatus();
   return ErrorAt(folder.string(), "", "holds files that are not of an earlier emission",
                  "name a new folder, or an empty one");

@@ -12,6 +12,7 @@
 
 #include "fmt/format.h"
 #include "kiln/hardware/synthesis.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/check.h"
 #include "kiln/support/file.h"
 #include "kiln/support/hash.h"
@@ -195,7 +196,7 @@ class PartsMapper {
   // What the instances in a mapped part are to be of.
   Status ChooseBelow(const MappingPart& part) {
     KILN_ASSIGN_OR_RETURN(const std::string text,
-                          ReadFile(mapping_.work / FileOf(part.name, kInstances), uint64_t{1} << 30));
+                          ReadFile(mapping_.work / FileOf(part.name, kInstances), budgets::kNetlistBytes));
     KILN_ASSIGN_OR_RETURN(const std::vector<MappedInstance> instances, ParseInstances(text));
     for (const MappedInstance& instance : instances) {
       const auto whole = std::find_if(parts_.begin(), parts_.end(),

@@ -13,6 +13,7 @@
 #include "kiln/hardware/tool_names.h"
 #include "kiln/numerics/format.h"
 #include "kiln/numerics/quire.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
 
 namespace kiln::hardware {
@@ -106,7 +107,7 @@ StatusOr<DesignSources> SourcesOfFolder(const fs::path& folder, const std::strin
     return NotFoundAt(folder.string(), "", "there is no filelist.f in it",
                       "give a folder that `kiln compile --emit` wrote, or --module");
   }
-  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(list, kMostFileListBytes));
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(list, budgets::kFileListBytes));
   KILN_ASSIGN_OR_RETURN(const std::vector<ListedFile> files, ParseFileList(text, list.string()));
   DesignSources sources{.folder = folder, .files = {}, .folders = {}, .top = top};
   for (const ListedFile& file : files) {
@@ -128,7 +129,7 @@ StatusOr<DesignSources> SourcesOfModule(const std::string& module) {
   KILN_ASSIGN_OR_RETURN(const fs::path library, RtlLibrary());
   DesignSources sources{.folder = library, .files = {}, .folders = {}, .top = module};
   const fs::path packages = library / "packages.f";
-  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(packages, kMostFileListBytes));
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(packages, budgets::kFileListBytes));
   KILN_ASSIGN_OR_RETURN(const std::vector<ListedFile> listed, ParseFileList(text, packages.string()));
   for (const ListedFile& file : listed) sources.files.push_back(file.path);
   const size_t number_of_packages = sources.files.size();

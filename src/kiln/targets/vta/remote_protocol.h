@@ -31,6 +31,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kiln/support/budgets.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/vta/device.h"
 
@@ -38,10 +39,10 @@ namespace kiln::vta {
 
 inline constexpr uint32_t kRemoteMagic = 0x4154564b;  // "KVTA"
 inline constexpr uint32_t kRemoteVersion = 1;
-inline constexpr uint32_t kMaxData = 1 << 20;             // bytes of memory that a write or read moves
-inline constexpr uint32_t kMaxPayload = kMaxData + 64;    // of any message
-inline constexpr uint32_t kMaxHello = 4096;               // of a client that has not shown its token
-inline constexpr size_t kMinToken = 16, kMaxToken = 256;  // bytes
+inline constexpr uint32_t kMaxData = budgets::kRemoteDataBytes;    // bytes of memory that a write or read moves
+inline constexpr uint32_t kMaxPayload = kMaxData + 64;             // of any message
+inline constexpr uint32_t kMaxHello = budgets::kRemoteHelloBytes;  // of a client that has not shown its token
+inline constexpr size_t kMinToken = 16, kMaxToken = 256;           // bytes
 
 enum class RequestKind : uint32_t { kHello = 1, kAllocate = 2, kFree = 3, kWrite = 4, kRead = 5, kRun = 6 };
 
