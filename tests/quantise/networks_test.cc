@@ -52,10 +52,10 @@ TEST_P(Networks, Int8KeepsTheAccuracy) {
     KILN_CHECK(converter.ok());
     return converter->MakeBatch(first, count);
   };
-  const std::filesystem::path data = c.shared ? SharedFolder() / "data" : TestData("mnist");
+  const std::filesystem::path folder = c.shared ? SharedFolder() / "data" : TestData("mnist");
   if (c.shared && SharedFolder().empty()) GTEST_SKIP() << "needs KILN_SHARED";
-  const auto calibration_set = LoadDataSet(data / c.calibration);
-  const auto test_set = LoadDataSet(data / c.test);
+  const auto calibration_set = LoadDataSet(folder / c.calibration);
+  const auto test_set = LoadDataSet(folder / c.test);
   ASSERT_TRUE(calibration_set.ok() && test_set.ok());
   // The last images of the calibration file, which are not among those tested where both are the same file.
   const Tensor calibration =
