@@ -7,6 +7,7 @@
 
 #include "kiln/support/check.h"
 #include "kiln/targets/vta/cycle.h"
+#include "kiln/targets/vta/functional.h"
 #include "kiln/targets/vta/lint.h"
 
 namespace {

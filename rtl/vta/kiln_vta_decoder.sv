@@ -1,5 +1,5 @@
 // What an instruction shows by itself: the stage that executes it, whether none can (a fault), and where a load of accumulators goes.
-// Combinational. Faults are found in the order of `FindStaticFault` (targets/vta/faults.h).
+// Combinational. Faults are found in the order of `FaultOfWord` (targets/vta/cycle_decode.h).
 module kiln_vta_decoder #(
     parameter int unsigned UOP_INDEX_BITS = 13,
     parameter int unsigned INPUT_INDEX_BITS = 11,

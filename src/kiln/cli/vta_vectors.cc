@@ -65,6 +65,19 @@ nlohmann::ordered_json JsonOf(const vta::Counters& counters) {
   return json;
 }
 
+// The instructions of a timeline by their numbers: "12: p--- GEMM uop[0,4) ...".
+std::vector<KernelInfo> TextsOf(const vta::Timeline& timeline, const vta::Config& config) {
+  const vta::Encoding encoding(config);
+  std::vector<KernelInfo> texts;
+  std::span<const uint8_t> words = timeline.program();
+  for (; !words.empty(); words = words.subspan(vta::kInstructionBytes)) {
+    KernelInfo& info = texts.emplace_back();
+    info.name =
+        fmt::format("{}: {}", texts.size() - 1, vta::Disassemble(words.first<vta::kInstructionBytes>(), encoding));
+  }
+  return texts;
+}
+
 }  // namespace
 
 void DeclareVtaSteps(CLI::App& app, uint64_t* steps) {
@@ -247,7 +260,7 @@ StatusOr<VectorsCommand::Outcome> ExecCommand::RunCycles(const vta::ProgramVecto
   one.difference = vta::FindCycleDifference(vector, most_steps_, &time, trace_.empty() ? nullptr : &timeline);
   if (time.cycles > 0) one.time = time;
   if (!trace_.empty()) {
-    KILN_RETURN_IF_ERROR(WriteOutput(trace_, ToChromeTrace(timeline.ToTrace(), timeline.instructions())));
+    KILN_RETURN_IF_ERROR(WriteOutput(trace_, ToChromeTrace(timeline.ToTrace(), TextsOf(timeline, vector.config))));
   }
   return one;
 }

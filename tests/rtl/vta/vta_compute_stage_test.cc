@@ -10,7 +10,7 @@
 #include "Vvta_compute_stage.h"
 #include "Vvta_compute_stage_1.h"
 #include "kiln/targets/vta/cycle_data.h"
-#include "kiln/targets/vta/faults.h"
+#include "kiln/targets/vta/fault_rules.h"
 #include "kiln/targets/vta/memory.h"
 #include "tests/rtl/vta/machine.h"
 #include "tests/rtl/vta/units.h"

@@ -15,7 +15,7 @@
 #include "Vvta_examiner_small.h"
 #include "Vvta_retirement.h"
 #include "Vvta_scoreboard.h"
-#include "kiln/targets/vta/faults.h"
+#include "kiln/targets/vta/fault_rules.h"
 #include "tests/rtl/vta/machine.h"
 #include "tests/rtl/vta/units.h"
 

@@ -13,7 +13,7 @@
 #include "Vvta_reads.h"
 #include "Vvta_store_stage.h"
 #include "Vvta_tokens.h"
-#include "kiln/targets/vta/faults.h"
+#include "kiln/targets/vta/fault_rules.h"
 #include "rtl/testbench/kiln_axi_memory.h"
 #include "tests/rtl/vta/machine.h"
 #include "tests/rtl/vta/units.h"

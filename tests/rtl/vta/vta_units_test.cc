@@ -10,7 +10,7 @@
 #include "Vvta_decode_small.h"
 #include "Vvta_element_reader.h"
 #include "Vvta_steps.h"
-#include "kiln/targets/vta/faults.h"
+#include "kiln/targets/vta/fault_rules.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/vta/machine.h"
 #include "tests/rtl/vta/units.h"

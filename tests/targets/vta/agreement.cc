@@ -39,11 +39,11 @@ class Machines {
       return fmt::format("{} at the functional level, {} at the cycle level, {} cycle by cycle", expected,
                          TextOf(cycle.fault), TextOf(slow.fault));
     }
-    StatusOr<HardwareOutcome> outcome = HardwareOutcome{fault, cycle.time};
+    StatusOr<HardwareOutcome> outcome = HardwareOutcome{cycle.met, cycle.time};
     if (hardware_ != nullptr) outcome = hardware_->launch(hardware_memory_, address, count);
     if (!outcome.ok()) return std::string(outcome.status().message());
-    if (TextOf(outcome->fault) != expected) {
-      return fmt::format("{} at the functional level, {} in hardware", expected, TextOf(outcome->fault));
+    if (TextOf(outcome->fault) != TextOf(cycle.met)) {
+      return fmt::format("{} at the cycle level, {} in hardware", TextOf(cycle.met), TextOf(outcome->fault));
     }
     ++totals->launches;
     faulty_ = fault.has_value();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kiln/targets/vta/cycle.h"
+#include "kiln/targets/vta/isa.h"
 
 namespace kiln::vta {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "kiln/targets/vta/faults.h"
+#include "kiln/targets/vta/fault_rules.h"
 #include "kiln/targets/vta/tokens.h"
 
 namespace kiln::vta {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kiln/targets/vta/isa.h"
+#include "kiln/targets/vta/instruction.h"
 
 namespace kiln::vta {
 

@@ -1,19 +1,17 @@
 #include "kiln/targets/vta/cycle.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 #include <vector>
 
 #include "fmt/format.h"
 #include "kiln/targets/vta/cycle_compute.h"
 #include "kiln/targets/vta/cycle_data.h"
+#include "kiln/targets/vta/cycle_decode.h"
 #include "kiln/targets/vta/cycle_launch.h"
 #include "kiln/targets/vta/cycle_memory.h"
 #include "kiln/targets/vta/cycle_units.h"
 #include "kiln/targets/vta/memory_image.h"
-#include "kiln/targets/vta/token_proof.h"
-#include "kiln/targets/vta/tokens.h"
 
 namespace kiln::vta {
 namespace {
@@ -21,11 +19,8 @@ namespace {
 // All units in a launch.
 class Units {
  public:
-  Units(CycleLaunch& launch, uint64_t address, size_t fetched, const std::optional<Fault>& bad)
-      : launch_(launch),
-        compute_(launch),
-        store_(launch),
-        read_(launch, compute_, store_.queue(), address, fetched, bad) {}
+  Units(CycleLaunch& launch, uint64_t address)
+      : launch_(launch), compute_(launch), store_(launch), read_(launch, compute_, store_.queue(), address) {}
 
   // Runs until FINISH, a fault, `end`, or until nothing will ever happen again: then false.
   bool Run(Cycle end, bool skips) {
@@ -33,6 +28,8 @@ class Units {
     while (true) {
       Step();
       Cycle next = l.now + 1;
+      // A fault in the cycle of a good end comes too late for the hardware, too, which looks at faults first.
+      if (l.fault.has_value()) l.finished = false;
       const bool ended = l.finished || l.fault.has_value();
       if (!l.changed && !ended) {
         const Cycle event = std::min({compute_.NextEvent(), read_.NextEvent(), store_.NextEvent()});
@@ -47,14 +44,17 @@ class Units {
     }
   }
 
-  // An instruction that is not done: the oldest of the compute stage, or what is at the head of a queue.
-  size_t Oldest() const {
-    if (const auto oldest = compute_.Oldest()) return *oldest;
+  // An instruction that is not done: the oldest of the compute stage, or the one at the head of a queue. nullopt: none
+  // in the stages.
+  std::optional<size_t> Oldest() const {
+    if (const auto oldest = compute_.Oldest()) return oldest;
     for (const Fifo<size_t>* queue : {&read_.loads(), &compute_.queue(), &store_.queue()}) {
       if (!queue->empty()) return queue->front();
     }
-    return launch_.program.empty() ? 0 : launch_.program.size() - 1;
+    return std::nullopt;
   }
+  // Whether all instructions have gone to the queues of their stages.
+  bool all_handed_on() const { return read_.all_handed_on(); }
 
  private:
   // One cycle: units that look at what was there at its begin come before those that change it.
@@ -87,80 +87,86 @@ class Units {
 
 class CycleMachine::Machine {
  public:
-  explicit Machine(const Config& config) : config_(config), encoding_(config), data_(config) {}
+  explicit Machine(const Config& config) : config_(config), decoder_(config), data_(config) {}
 
   Result Launch(DeviceMemory& memory, uint64_t address, size_t count, uint64_t most_cycles, Timeline* timeline);
   const Profile& profile() const { return profile_; }
   void set_skips(bool skips) { skips_ = skips; }
 
  private:
-  // Decodes what fetch will read: up to the first instruction that no stage can execute, which is returned.
-  std::optional<Fault> Decode(const uint8_t* bytes, size_t count);
+  // Decodes the words that fetch will read, up to the first that the memory does not hold. All at once: no program of
+  // defined meaning writes into its own launch.
+  void Decode(const DeviceMemory& memory, uint64_t address, size_t count);
+  // What ended a launch that has not finished well. `ended`: it did not stand still.
+  Fault FaultOf(const CycleLaunch& launch, const Units& units, bool ended, uint64_t most_cycles) const;
 
   const Config config_;
-  const Encoding encoding_;
+  const CycleDecoder decoder_;
   CycleData data_;
-  TokenCounters tokens_;
-  Tokens proof_;  // the same tokens with what they prove
+  TokenLinks tokens_;
   Profile profile_;
   std::vector<Instruction> program_;
   bool skips_ = true;
 };
 
-std::optional<Fault> CycleMachine::Machine::Decode(const uint8_t* bytes, size_t count) {
+void CycleMachine::Machine::Decode(const DeviceMemory& memory, uint64_t address, size_t count) {
   program_.clear();
   for (size_t i = 0; i < count; ++i) {
-    const std::span<const uint8_t, kInstructionBytes> word(bytes + i * kInstructionBytes, kInstructionBytes);
-    program_.push_back(encoding_.Decode(word));
-    if (auto fault = FindStaticFault(program_.back(), i, config_)) return fault;
+    const uint8_t* word = memory.At(address + i * kInstructionBytes, kInstructionBytes);
+    if (word == nullptr) return;
+    program_.push_back(decoder_.Decode(word));
   }
-  return std::nullopt;
+}
+
+Fault CycleMachine::Machine::FaultOf(const CycleLaunch& launch, const Units& units, bool ended,
+                                     uint64_t most_cycles) const {
+  if (launch.fault.has_value()) return *launch.fault;
+  const std::optional<size_t> oldest = units.Oldest();
+  if (ended) {
+    const size_t last = program_.empty() ? 0 : program_.size() - 1;
+    return {FaultKind::kTooLong, oldest.value_or(last), fmt::format("is not done after {} cycles", most_cycles)};
+  }
+  if (!oldest.has_value()) return launch.NoFinish();
+  if (units.all_handed_on()) {
+    return {FaultKind::kDeadlock, *oldest,
+            fmt::format("{} waits for a token that nobody gives", NameOf(QueueOf(program_[*oldest])))};
+  }
+  return {FaultKind::kDeadlock, *oldest,
+          fmt::format("waits for a token, and fetch waits behind {} instructions, all that a queue holds",
+                      config_.instruction_queue_depth)};
 }
 
 CycleMachine::Result CycleMachine::Machine::Launch(DeviceMemory& memory, uint64_t address, size_t count,
                                                    uint64_t most_cycles, Timeline* timeline) {
-  const uint8_t* bytes = count > (uint64_t{1} << 32) ? nullptr : memory.At(address, count * kInstructionBytes);
-  if (bytes == nullptr) {
-    Result result;
-    result.fault =
-        Fault{FaultKind::kDramRange, 0, fmt::format("{} instructions at {:#x}: there is no memory", count, address)};
-    return result;
-  }
-  const std::optional<Fault> bad = Decode(bytes, count);
-  const std::optional<Fault> of_tokens = bad.has_value() ? std::nullopt : FindTokenFault(program_, proof_);
-
+  Decode(memory, address, count);
+  tokens_.BeginLaunch(program_.size());
   CycleLaunch launch{.config = config_,
                      .program = program_,
+                     .count = count,
                      .memory = memory,
                      .data = data_,
                      .tokens = tokens_,
                      .profile = profile_,
                      .timeline = timeline,
+                     .stopped = std::nullopt,
                      .fault = std::nullopt,
                      .counters = {},
                      .begun = {}};
   if (timeline != nullptr) launch.begun.resize(program_.size());
-  Units units(launch, address, program_.size(), bad);
+  Units units(launch, address);
   const bool ended = units.Run(most_cycles == 0 ? kNever : most_cycles, skips_);
 
-  if (timeline != nullptr) timeline->EndLaunch(program_, encoding_, {launch.now + 1, launch.counters});
-  Result result;
-  result.tokens_fail = of_tokens.has_value();
-  if (launch.fault.has_value()) {
-    result.fault = std::move(launch.fault);
-  } else if (ended && !launch.finished) {
-    result.fault = Fault{FaultKind::kTooLong, units.Oldest(), fmt::format("is not done after {} cycles", most_cycles)};
-  } else if (of_tokens.has_value()) {
-    // Whoever waits for a token that nobody gives, or does not wait for what it should, does so at any speed.
-    result.fault = of_tokens;
-  } else if (!ended) {
-    result.fault = Fault{FaultKind::kDeadlock, units.Oldest(),
-                         fmt::format("waits for a token of an instruction that finds {} others in front of it, more "
-                                     "than a queue holds",
-                                     config_.instruction_queue_depth)};
-  } else {
-    result.time = {.cycles = launch.now + 1, .counters = launch.counters};
+  if (timeline != nullptr) {
+    const size_t bytes = program_.size() * kInstructionBytes;
+    timeline->EndLaunch({memory.At(address, bytes), bytes}, {launch.now + 1, launch.counters});
   }
+  Result result;
+  if (launch.finished) {
+    result.time = {.cycles = launch.now + 1, .counters = launch.counters};
+    return result;
+  }
+  result.fault = FaultOf(launch, units, ended, most_cycles);
+  result.met = launch.finished_early ? launch.stopped : result.fault;
   return result;
 }
 
@@ -179,23 +185,26 @@ CycleTimer::~CycleTimer() = default;
 StatusOr<std::optional<uint64_t>> CycleTimer::CyclesOf(const std::vector<Instruction>& program, uint64_t address,
                                                        const UopsInMemory& uops, uint64_t most_cycles) {
   parts_->uops = uops;
-  TokenCounters tokens;
+  TokenLinks tokens;
+  tokens.BeginLaunch(program.size());
   Profile profile;
   CycleLaunch launch{.config = parts_->config,
                      .program = program,
+                     .count = program.size(),
                      .memory = parts_->memory,
                      .data = parts_->data,
                      .tokens = tokens,
                      .profile = profile,
                      .timeline = nullptr,
+                     .stopped = std::nullopt,
                      .fault = std::nullopt,
                      .counters = {},
                      .begun = {}};
-  const std::optional<Fault> bad;
-  Units units(launch, address, program.size(), bad);
+  Units units(launch, address);
   const bool ended = units.Run(most_cycles == 0 ? kNever : most_cycles, true);
-  if (!ended) {
-    launch.Stop({FaultKind::kDeadlock, units.Oldest(), "waits for a token that nobody gives"});
+  if (!ended && !launch.fault.has_value()) {
+    return absl::InternalError(
+        fmt::format("instruction {}: waits for a token that nobody gives", units.Oldest().value_or(0)));
   }
   if (launch.fault.has_value()) {
     return absl::InternalError(fmt::format("instruction {}: {}", launch.fault->instruction, launch.fault->message));

@@ -22,8 +22,8 @@
 #include "kiln/targets/vta/counters.h"
 #include "kiln/targets/vta/cycle_data.h"
 #include "kiln/targets/vta/faults.h"
-#include "kiln/targets/vta/functional.h"
 #include "kiln/targets/vta/memory.h"
+#include "kiln/targets/vta/profile.h"
 #include "kiln/targets/vta/timeline.h"
 
 namespace kiln::vta {
@@ -36,13 +36,16 @@ class CycleMachine {
 
   struct Result {
     std::optional<Fault> fault;
-    bool tokens_fail = false;  // the tokens alone make it a fault (token_proof.h), be it this one or another
-    RunTime time;              // without a fault
+    // What the hardware says. It is another fault, or none, where a FINISH retires that has not waited for all other
+    // instructions: it is enough for the hardware that they are done by then.
+    std::optional<Fault> met;
+    RunTime time;  // without a fault
   };
-  // Runs `count` instructions that begin at byte `address` of `memory`. Programs that are stopped are stopped with the
-  // fault of the functional level; where they have several, with the one that the machine meets first. The machine is
-  // to be thrown away then. After `most_cycles` (0: no limit) the fault is kTooLong. `timeline` is told the spans of
-  // this launch, if it is not null.
+  // Runs `count` instructions that begin at byte `address` of `memory`. Faults are found by the unit that meets them,
+  // with decoding, ranges and tokens of this level. They are those of the functional level; of several, the one that
+  // the machine meets first. A full instruction queue may be what a deadlock is due to, which only this level knows.
+  // The machine is to be thrown away after a fault. After `most_cycles` (0: no limit) the fault is kTooLong. `timeline`
+  // is told the spans of this launch, if it is not null.
   Result Launch(DeviceMemory& memory, uint64_t address, size_t count, uint64_t most_cycles = 0,
                 Timeline* timeline = nullptr);
 

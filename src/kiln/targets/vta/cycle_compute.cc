@@ -18,6 +18,10 @@ struct Range {
     least = std::min<uint64_t>(least, index);
     greatest = std::max<uint64_t>(greatest, index);
   }
+  // The last turn of each loop adds the most.
+  void AddLoops(const Instruction& in, uint32_t outer_step, uint32_t inner_step) {
+    greatest += uint64_t{in.outer - 1} * outer_step + uint64_t{in.inner - 1} * inner_step;
+  }
 };
 
 }  // namespace
@@ -36,7 +40,7 @@ ComputeStage::Use ComputeStage::UseOf(const Instruction& in) const {
   if (in.opcode == Opcode::kLoad && in.x_size > 0) {
     use.unit = kLoader;
     use.loads_uops = in.memory == Memory::kUop;
-    const uint64_t elements = RectangleOf(in);
+    const uint64_t elements = ElementsMoved(in);
     if (!use.loads_uops && elements > 0) use.banks = BanksOf(in.sram_base, in.sram_base + elements - 1);
   }
   return use;
@@ -45,28 +49,39 @@ ComputeStage::Use ComputeStage::UseOf(const Instruction& in) const {
 void ComputeStage::Examine(const Instruction& in) {
   const size_t index = queue_.front();
   head_ = {};
-  if (in.uop_end > static_cast<uint64_t>(launch_.config.uops())) {
+  head_fault_.reset();
+  if (in.uop_end > uint64_t{1} << launch_.config.uop_index_bits()) {
     head_fault_ =
         Fault{FaultKind::kSramRange, index, fmt::format("uop {} of {}", in.uop_end - 1, launch_.config.uops())};
     return;
   }
-  Range dst, src;
-  UopMaximum greatest;
+  Range dst, src, weight;
   for (const Uop& uop : launch_.data.UopsOf(in)) {
     dst.Add(uop.dst);
     src.Add(uop.src);
-    greatest.weight = std::max(greatest.weight, uop.weight);
+    weight.Add(uop.weight);
   }
-  greatest.dst = static_cast<uint32_t>(dst.greatest);
-  greatest.src = static_cast<uint32_t>(src.greatest);
-  head_fault_ = FindRangeFault(in, index, greatest, launch_.config);
-  if (head_fault_.has_value()) return;
+  dst.AddLoops(in, in.dst_outer, in.dst_inner);
+  src.AddLoops(in, in.src_outer, in.src_inner);
+  weight.AddLoops(in, in.weight_outer, in.weight_inner);
+  const Config& config = launch_.config;
+  const bool alu = in.opcode == Opcode::kAlu, multiplies = !alu && !in.reset;
+  const auto leaves = [&](const char* buffer, const Range& range, int index_bits) {
+    if (range.greatest >> index_bits == 0) return false;
+    head_fault_ = Fault{FaultKind::kSramRange, index,
+                        fmt::format("{} {} of {}", buffer, range.greatest, uint64_t{1} << index_bits)};
+    return true;
+  };
+  if (leaves("acc", dst, config.accumulator_index_bits()) ||
+      (alu && leaves("acc", src, config.accumulator_index_bits())) ||
+      (multiplies && leaves("inp", src, config.input_index_bits())) ||
+      (multiplies && leaves("wgt", weight, config.weight_index_bits()))) {
+    return;
+  }
 
-  dst.greatest += uint64_t{in.outer - 1} * in.dst_outer + uint64_t{in.inner - 1} * in.dst_inner;
-  head_.unit = in.opcode == Opcode::kGemm && !in.reset ? kGemm : kAlu;
+  head_.unit = multiplies ? kGemm : kAlu;
   head_.banks = BanksOf(dst.least, dst.greatest);
-  if (in.opcode == Opcode::kAlu && !in.use_immediate) {
-    src.greatest += uint64_t{in.outer - 1} * in.src_outer + uint64_t{in.inner - 1} * in.src_inner;
+  if (alu && !in.use_immediate) {
     const uint32_t of_src = BanksOf(src.least, src.greatest);
     head_.two_cycles = (head_.banks & of_src) != 0;
     head_.banks |= of_src;
@@ -76,7 +91,7 @@ void ComputeStage::Examine(const Instruction& in) {
 bool ComputeStage::Examined(const Instruction& in) {
   CycleLaunch& l = launch_;
   if (!examined_) {
-    if (!HasSteps(in)) {
+    if (StepCount(in) == 0) {
       head_ = UseOf(in);
       ready_ = l.now;
     } else if (uop_loads_ > 0) {
@@ -125,7 +140,7 @@ void ComputeStage::Dispatch() {
   if (const auto obstacle = Obstacle(in)) return l.Lose(*obstacle);
 
   l.changed = true;
-  l.tokens.Take(in);
+  l.tokens.Take(in, queue_.front());
   l.Begin(queue_.front());
   ++l.counters[Counter::kComputeInstructions];
   PlaceOf(dispatched_) = {queue_.front(), head_, head_.unit == kNone ? l.now + 1 : kNever};
@@ -156,7 +171,7 @@ void ComputeStage::Take(UnitNumber number) {
   l.changed = true;
   const size_t index = PlaceOf(place).instruction;
   const Instruction& in = l.program[index];
-  const uint64_t steps = StepsOf(in);
+  const uint64_t steps = StepCount(in);
   if (number == kGemm) {
     unit.free = l.now + steps;
     unit.done.Add(unit.free + kGemmPipeline, place);
@@ -191,8 +206,8 @@ void ComputeStage::FinishSteps() {
     unit.done.Pop();
     const Instruction& in = l.program[place.instruction];
     l.data.Compute(in);
-    if (number == kGemm) l.profile.gemm_steps += StepsOf(in);
-    if (in.opcode == Opcode::kAlu) l.profile.alu_steps += StepsOf(in);
+    if (number == kGemm) l.profile.gemm_steps += StepCount(in);
+    if (in.opcode == Opcode::kAlu) l.profile.alu_steps += StepCount(in);
     place.done = l.now;
     Leave(unit, place);
   }
@@ -212,7 +227,7 @@ void ComputeStage::Retire() {
   if (place.done > l.now) return;
   ++retired_;
   l.Done(place.instruction);
-  if (l.program[place.instruction].opcode == Opcode::kFinish) l.finished = true;
+  if (l.program[place.instruction].opcode == Opcode::kFinish) l.Finish(place.instruction);
 }
 
 void ComputeStage::EndCycle() {

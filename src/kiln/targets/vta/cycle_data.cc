@@ -37,7 +37,7 @@ void ForEachStep(const Instruction& in, std::span<const Uop> uops, const Step& s
 
 CycleData::CycleData(const Config& c)
     : config_(c),
-      encoding_(c),
+      decoder_(c),
       input_numbers_(NumbersOf(c.batch, c.block_in)),
       weight_numbers_(NumbersOf(c.block_out, c.block_in)),
       accumulator_numbers_(NumbersOf(c.batch, c.block_out)),
@@ -48,7 +48,7 @@ CycleData::CycleData(const Config& c)
 
 CycleData::CycleData(const Config& c, const UopsInMemory& source)
     : config_(c),
-      encoding_(c),
+      decoder_(c),
       source_(&source),
       input_numbers_(0),
       weight_numbers_(0),
@@ -57,15 +57,15 @@ CycleData::CycleData(const Config& c, const UopsInMemory& source)
 
 bool CycleData::Reaches(const Instruction& in, const DeviceMemory& memory) const {
   if (source_ != nullptr) return true;
-  const uint64_t bytes = RowBytes(in, config_);
+  const uint64_t bytes = BytesOfRow(in, config_);
   for (uint32_t y = 0; y < in.y_size; ++y) {
-    if (memory.At(RowAddress(in, y, config_), bytes) == nullptr) return false;
+    if (memory.At(AddressOfRow(in, y, config_), bytes) == nullptr) return false;
   }
   return true;
 }
 
 void CycleData::LoadUops(const Instruction& in) {
-  const uint64_t first = (RowAddress(in, 0, config_) - source_->address) / Config::kUopBytes;
+  const uint64_t first = (AddressOfRow(in, 0, config_) - source_->address) / Config::kUopBytes;
   KILN_CHECK(in.y_size == 1 && RectangleOf(in) == in.x_size && first + in.x_size <= source_->uops.size());
   const auto from = source_->uops.begin() + static_cast<std::ptrdiff_t>(first);
   std::copy_n(from, in.x_size, uops_.begin() + static_cast<std::ptrdiff_t>(in.sram_base));
@@ -82,7 +82,7 @@ void CycleData::Load(const Instruction& in, const DeviceMemory& memory) {
   element += width * in.y_pad_before;
   for (uint32_t y = 0; y < in.y_size; ++y, element += width) {
     PutZeros(in.memory, element, in.x_pad_before);
-    const uint8_t* row = memory.At(RowAddress(in, y, config_), RowBytes(in, config_));
+    const uint8_t* row = memory.At(AddressOfRow(in, y, config_), BytesOfRow(in, config_));
     PutRow(in.memory, element + in.x_pad_before, in.x_size, row);
     PutZeros(in.memory, element + in.x_pad_before + in.x_size, in.x_pad_after);
   }
@@ -93,7 +93,7 @@ void CycleData::PutRow(Memory memory, size_t element, size_t count, const uint8_
   switch (memory) {
     case Memory::kUop:
       for (size_t i = 0; i < count; ++i) {
-        uops_[element + i] = encoding_.DecodeUop(static_cast<uint32_t>(NumberAt(bytes, i, 32)));
+        uops_[element + i] = decoder_.DecodeUop(static_cast<uint32_t>(NumberAt(bytes, i, 32)));
       }
       return;
     case Memory::kWeight:
@@ -142,7 +142,7 @@ void CycleData::Store(const Instruction& in, DeviceMemory& memory) const {
   const int32_t* numbers = &accumulators_[in.sram_base * accumulator_numbers_];
   const size_t count = in.x_size * accumulator_numbers_;
   for (uint32_t y = 0; y < in.y_size; ++y, numbers += count) {
-    uint8_t* row = memory.At(RowAddress(in, y, config_), RowBytes(in, config_));
+    uint8_t* row = memory.At(AddressOfRow(in, y, config_), BytesOfRow(in, config_));
     if (bits == 8) {
       for (size_t i = 0; i < count; ++i) row[i] = static_cast<uint8_t>(numbers[i]);
     } else {

@@ -1,5 +1,5 @@
 // What the cycle level's machine holds on chip, and what instructions do to it. An instruction at a time: cycle.h says
-// when. Nothing of this is the functional level's but the arithmetic on single numbers (alu.h, elements.h).
+// when. Of the functional level it uses the arithmetic on single numbers alone (alu.h, elements.h).
 #ifndef KILN_TARGETS_VTA_CYCLE_DATA_H_
 #define KILN_TARGETS_VTA_CYCLE_DATA_H_
 
@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "kiln/targets/vta/config.h"
-#include "kiln/targets/vta/isa.h"
+#include "kiln/targets/vta/cycle_decode.h"
+#include "kiln/targets/vta/instruction.h"
 #include "kiln/targets/vta/memory.h"
 
 namespace kiln::vta {
@@ -49,7 +50,7 @@ class CycleData {
   void RunAlu(const Instruction& in);
 
   const Config config_;
-  const Encoding encoding_;
+  const CycleDecoder decoder_;
   const UopsInMemory* const source_ = nullptr;                         // null: all numbers are held
   const size_t input_numbers_, weight_numbers_, accumulator_numbers_;  // of an element
   std::vector<Uop> uops_;

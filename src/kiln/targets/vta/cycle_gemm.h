@@ -9,7 +9,7 @@
 
 #include "kiln/support/cpu.h"
 #include "kiln/targets/vta/elements.h"
-#include "kiln/targets/vta/isa.h"
+#include "kiln/targets/vta/instruction.h"
 
 namespace kiln::vta {
 

@@ -23,8 +23,8 @@ Counter BytesOf(Memory memory) {
 
 Fault NoMemory(const Instruction& in, size_t index, const Config& config) {
   return {FaultKind::kDramRange, index,
-          fmt::format("{} rows of {} bytes at {:#x} of {}: there is no memory", in.y_size, RowBytes(in, config),
-                      RowAddress(in, 0, config), NameOf(in.memory))};
+          fmt::format("{} rows of {} bytes at {:#x} of {}: there is no memory", in.y_size, BytesOfRow(in, config),
+                      AddressOfRow(in, 0, config), NameOf(in.memory))};
 }
 
 // Words or elements that are under way at most: one a cycle, each at most so long (ReadPort).
@@ -34,20 +34,18 @@ size_t QueueDepth(const Config& config) { return static_cast<size_t>(config.inst
 
 }  // namespace
 
-ReadUnits::ReadUnits(CycleLaunch& launch, ComputeStage& compute, Fifo<size_t>& stores, uint64_t address, size_t fetched,
-                     const std::optional<Fault>& bad)
+ReadUnits::ReadUnits(CycleLaunch& launch, ComputeStage& compute, Fifo<size_t>& stores, uint64_t address)
     : launch_(launch),
       compute_(compute),
       stores_(stores),
       address_(address),
-      fetched_(fetched),
-      bad_(bad),
+      fetched_(std::min(launch.count, launch.program.size() + 1)),
       port_(launch.config.memory_latency),
       words_(MostUnderWay(launch.config)),
       loads_(QueueDepth(launch.config)) {}
 
-Fifo<size_t>& ReadUnits::QueueOf(const Instruction& in) {
-  switch (StageOf(in)) {
+Fifo<size_t>& ReadUnits::FifoOf(const Instruction& in) {
+  switch (QueueOf(in)) {
     case Stage::kLoad:
       return loads_;
     case Stage::kStore:
@@ -119,7 +117,7 @@ void ReadUnits::StartReader(Owner owner, size_t instruction, uint64_t id) {
   reader.run.Begin(in);
   reader.id = id;
   reader.instruction = instruction;
-  reader.bytes = in.x_size > 0 ? static_cast<uint64_t>(ElementBytes(in.memory, l.config)) : 0;
+  reader.bytes = in.x_size > 0 ? BytesOfElement(in.memory, l.config) : 0;
   reader.beats = std::max<uint64_t>(1, reader.bytes / static_cast<uint64_t>(l.config.memory_port_bytes));
   reader.of_bytes = BytesOf(in.memory);
   reader.start = l.now;
@@ -140,7 +138,7 @@ void ReadUnits::StartLoadStage() {
   const size_t index = loads_.front();
   const Instruction& in = l.program[index];
   if (!l.tokens.Ready(in)) return l.Lose(Counter::kLoadTokens);
-  l.tokens.Take(in);
+  l.tokens.Take(in, index);
   loads_.Pop();
   l.Begin(index);
   ++l.counters[Counter::kLoadInstructions];
@@ -159,8 +157,11 @@ void ReadUnits::HandOn() {
   CycleLaunch& l = launch_;
   if (fetch_queue_.empty()) return;
   const size_t index = fetch_queue_.front();
-  if (bad_.has_value() && bad_->instruction == index) return l.Stop(*bad_);
-  Fifo<size_t>& queue = QueueOf(l.program[index]);
+  if (checked_ == index) {
+    if (auto fault = FaultOfWord(l.program[index], index, l.config)) return l.Stop(*std::move(fault));
+    ++checked_;
+  }
+  Fifo<size_t>& queue = FifoOf(l.program[index]);
   if (queue.full()) return l.Lose(Counter::kFetchQueueFull);
   queue.Push(index);
   fetch_queue_.Pop();
@@ -174,7 +175,20 @@ void ReadUnits::Loaded(size_t instruction) {
   const Instruction& in = l.program[instruction];
   if (in.x_size == 0) return;
   l.data.Load(in, l.memory);
-  l.profile.CountLoad(in, l.config);
+  const uint64_t elements = uint64_t{in.x_size} * in.y_size;
+  switch (in.memory) {
+    case Memory::kUop:
+      l.profile.uop_load_bytes += elements * BytesOfElement(Memory::kUop, l.config);
+      break;
+    case Memory::kWeight:
+      l.profile.weight_load_bytes += elements * BytesOfElement(Memory::kWeight, l.config);
+      break;
+    case Memory::kInput:
+      l.profile.input_load_bytes += elements * BytesOfElement(Memory::kInput, l.config);
+      break;
+    default:  // of 8 bits in memory, too: counted at the accumulators' width, as the original does
+      l.profile.accumulator_load_bytes += elements * BytesOfElement(Memory::kAccumulator, l.config);
+  }
 }
 
 void ReadUnits::Arrive() {
@@ -185,7 +199,10 @@ void ReadUnits::Arrive() {
   l.changed = true;
   switch (word.owner) {
     case kFetch:
-      return fetch_queue_.Push(word.id);
+      if (word.id < l.program.size()) return fetch_queue_.Push(word.id);
+      return l.Stop({FaultKind::kDramRange, word.id,
+                     fmt::format("an instruction at {:#x}: there is no memory",
+                                 address_ + word.id * uint64_t{kInstructionBytes})});
     case kLoader:
       Loaded(compute_.InstructionAt(word.id));
       return compute_.LoaderIsDone(word.id);
@@ -226,12 +243,12 @@ void StoreStage::Start() {
   const size_t index = queue_.front();
   const Instruction& in = l.program[index];
   if (!l.tokens.Ready(in)) return l.Lose(Counter::kStoreTokens);
-  l.tokens.Take(in);
+  l.tokens.Take(in, index);
   queue_.Pop();
   l.Begin(index);
   l.changed = true;
   ++l.counters[Counter::kStoreInstructions];
-  const uint64_t elements = in.x_size == 0 ? 0 : RectangleOf(in);
+  const uint64_t elements = ElementsMoved(in);
   if (elements == 0) {
     last_done_ = std::max(l.now + 1, last_done_ + 1);
     free_ = last_done_ + 1;
@@ -240,7 +257,7 @@ void StoreStage::Start() {
     return;
   }
   if (!l.data.Reaches(in, l.memory)) return l.Stop(NoMemory(in, index, l.config));
-  const auto bytes = static_cast<uint64_t>(ElementBytes(in.memory, l.config));
+  const uint64_t bytes = BytesOfElement(in.memory, l.config);
   const uint64_t beats = std::max<uint64_t>(1, bytes / static_cast<uint64_t>(l.config.memory_port_bytes));
   // The first element is read in the next cycle and can go out in the one after that; the others follow as the port
   // takes them.
@@ -263,7 +280,7 @@ void StoreStage::Finish() {
   const Instruction& in = l.program[index];
   if (in.x_size > 0) {
     l.data.Store(in, l.memory);
-    l.profile.output_store_bytes += in.y_size * RowBytes(in, l.config);
+    l.profile.output_store_bytes += in.y_size * BytesOfRow(in, l.config);
   }
   l.Done(index);
 }

@@ -18,10 +18,8 @@ namespace kiln::vta {
 // the order of requests; kept are only those that something hangs on, an instruction's and a load's last.
 class ReadUnits {
  public:
-  // The first `fetched` of the program are asked for, from byte `address` on; the last of them may be `bad`, which
-  // stops the machine when it is to be handed on.
-  ReadUnits(CycleLaunch& launch, ComputeStage& compute, Fifo<size_t>& stores, uint64_t address, size_t fetched,
-            const std::optional<Fault>& bad);
+  // Instructions are asked for from byte `address` on.
+  ReadUnits(CycleLaunch& launch, ComputeStage& compute, Fifo<size_t>& stores, uint64_t address);
 
   // In a cycle, in this order.
   void Arbitrate();
@@ -38,6 +36,7 @@ class ReadUnits {
   // Whether there are requests to make.
   bool Asks() const { return WantsFetch() || ReadsData(); }
 
+  bool all_handed_on() const { return handed_ == launch_.count; }
   const Fifo<size_t>& loads() const { return loads_; }  // instructions that wait for the load stage
 
  private:
@@ -74,14 +73,14 @@ class ReadUnits {
   // The port is kept for `cycles` more from a cycle in which these have requests to make.
   void KeepWaiting(Owner but, Cycle cycles);
   void Loaded(size_t instruction);
-  Fifo<size_t>& QueueOf(const Instruction& in);
+  Fifo<size_t>& FifoOf(const Instruction& in);
 
   CycleLaunch& launch_;
   ComputeStage& compute_;
   Fifo<size_t>& stores_;
   const uint64_t address_;
-  const size_t fetched_;
-  const std::optional<Fault>& bad_;
+  const size_t fetched_;  // instructions to ask for: to the first that is not there, it included
+  size_t checked_ = 0;    // instructions that some stage can execute
 
   ReadPort port_;
   Owner holder_ = kFetch;  // of the port, until it is free

@@ -1,4 +1,4 @@
-// Parts of the cycle level: queues, counters of tokens, the memory's read port.
+// Parts of the cycle level: queues, tokens, the memory's read port.
 #ifndef KILN_TARGETS_VTA_CYCLE_UNITS_H_
 #define KILN_TARGETS_VTA_CYCLE_UNITS_H_
 
@@ -7,10 +7,12 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "kiln/support/check.h"
-#include "kiln/targets/vta/isa.h"
+#include "kiln/targets/vta/cycle_decode.h"
+#include "kiln/targets/vta/instruction.h"
 
 namespace kiln::vta {
 
@@ -67,33 +69,70 @@ class Schedule {
   size_t begin_ = 0, end_ = 0;
 };
 
-// The four counters between stages. What is given shows behind EndCycle.
-class TokenCounters {
+// The four links between neighbouring stages. A token that is given can be taken from the next cycle on (EndCycle).
+//
+// The machine's links are counters. Here each token also carries how many instructions of each stage its giver knows to
+// be done by then: its own stage's up to itself, and what the tokens that it had taken told it. So FINISH shows, when
+// it retires, whether it waited for all other instructions or only came last by its speed.
+class TokenLinks {
  public:
+  // Tokens that an earlier launch has left stay, and say nothing of this one.
+  void BeginLaunch(size_t instructions) {
+    for (Link& link : links_) std::fill(link.tokens.begin(), link.tokens.end(), Done{});
+    started_ = {};
+    knows_ = {};
+    known_at_start_.assign(instructions, Done{});
+  }
   bool Ready(const Instruction& in) const {
-    const size_t stage = static_cast<size_t>(StageOf(in));
-    return (!in.pop_previous || counts_[Forward(stage - 1)] > 0) && (!in.pop_next || counts_[Backward(stage)] > 0);
+    const size_t stage = Number(in);
+    return (!in.pop_previous || links_[Forward(stage - 1)].visible > 0) &&
+           (!in.pop_next || links_[Backward(stage)].visible > 0);
   }
-  void Take(const Instruction& in) {
-    const size_t stage = static_cast<size_t>(StageOf(in));
-    if (in.pop_previous) --counts_[Forward(stage - 1)];
-    if (in.pop_next) --counts_[Backward(stage)];
+  // The instruction starts: takes its tokens.
+  void Take(const Instruction& in, size_t index) {
+    const size_t stage = Number(in);
+    if (in.pop_previous) Learn(stage, links_[Forward(stage - 1)]);
+    if (in.pop_next) Learn(stage, links_[Backward(stage)]);
+    known_at_start_[index] = knows_[stage];
+    known_at_start_[index][stage] = started_[stage]++;
   }
-  void Give(const Instruction& in) {
-    const size_t stage = static_cast<size_t>(StageOf(in));
-    if (in.push_previous) ++given_[Backward(stage - 1)];
-    if (in.push_next) ++given_[Forward(stage)];
+  // The instruction is done: gives its tokens.
+  void Give(const Instruction& in, size_t index) {
+    const size_t stage = Number(in);
+    Done done = known_at_start_[index];
+    ++done[stage];
+    if (in.push_previous) links_[Backward(stage - 1)].tokens.push_back(done);
+    if (in.push_next) links_[Forward(stage)].tokens.push_back(done);
   }
   void EndCycle() {
-    for (size_t i = 0; i < counts_.size(); ++i) counts_[i] += given_[i];
-    given_ = {};
+    for (Link& link : links_) link.visible = link.tokens.size();
+  }
+  // Returns the instructions that instruction `index`, which has started, knows to be done before it ends.
+  uint64_t KnownDone(size_t index) const {
+    const Done& done = known_at_start_[index];
+    return done[0] + done[1] + done[2];
   }
 
  private:
+  using Done = std::array<uint64_t, kStages>;  // by stage
+  struct Link {
+    std::deque<Done> tokens;
+    size_t visible = 0;
+  };
+  static size_t Number(const Instruction& in) { return static_cast<size_t>(QueueOf(in)); }
   // Between stage `lower` and the one behind it.
   static constexpr size_t Forward(size_t lower) { return 2 * lower; }
   static constexpr size_t Backward(size_t lower) { return 2 * lower + 1; }
-  std::array<uint32_t, 4> counts_{}, given_{};
+  void Learn(size_t stage, Link& link) {
+    for (size_t s = 0; s < kStages; ++s) knows_[stage][s] = std::max(knows_[stage][s], link.tokens.front()[s]);
+    link.tokens.pop_front();
+    --link.visible;
+  }
+
+  std::array<Link, 4> links_;
+  Done started_{};                     // instructions of each stage that have started
+  std::array<Done, kStages> knows_{};  // each stage, from tokens
+  std::vector<Done> known_at_start_;   // by instruction
 };
 
 // The elements of a load on chip, in order, as requests to the read port: an element each, or one request of padding
@@ -106,7 +145,7 @@ class ElementRun {
     x_end_ = x_begin_ + in.x_size;
     y_begin_ = in.y_pad_before;
     y_end_ = y_begin_ + in.y_size;
-    left_ = in.x_size == 0 ? 0 : RectangleOf(in);
+    left_ = ElementsMoved(in);
     x_ = y_ = 0;
     if (left_ > 0) return;
     left_ = width_ = 1;

@@ -1,16 +1,15 @@
-// What can be wrong with a program, told alike by the linter and all simulators.
+// The names of what can be wrong with a program, which the linter and all simulators share. How a fault is found they
+// do not share: fault_rules.h is the functional level's and the linter's; the cycle level has its own (cycle_decode.h,
+// cycle_compute.h, cycle_units.h).
 #ifndef KILN_TARGETS_VTA_FAULTS_H_
 #define KILN_TARGETS_VTA_FAULTS_H_
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "kiln/support/status.h"
-#include "kiln/targets/vta/config.h"
-#include "kiln/targets/vta/isa.h"
 
 namespace kiln::vta {
 
@@ -39,24 +38,6 @@ struct Fault {
 // fault". nullopt: in neither. Launches that are too long are not compared by the instruction, which says nothing
 // there.
 std::optional<std::string> FindDifference(const std::optional<Fault>& is, const std::optional<Fault>& should);
-
-// What an instruction alone shows. Index ranges of GEMM and ALU depend on micro-ops: FindRangeFault.
-std::optional<Fault> FindStaticFault(const Instruction& instruction, size_t index, const Config& config);
-
-// Whether the micro-ops of a GEMM or ALU instruction stand inside their buffer.
-std::optional<Fault> FindUopFault(const Instruction& instruction, size_t index, const Config& config);
-
-// The greatest values in a run of micro-ops.
-struct UopMaximum {
-  uint32_t dst = 0, src = 0, weight = 0;
-};
-UopMaximum MaximumOf(std::span<const Uop> uops);
-// Whether all steps of a GEMM or ALU instruction stay inside the buffers. With `reset` only accumulators are looked at.
-std::optional<Fault> FindRangeFault(const Instruction& instruction, size_t index, const UopMaximum& uops,
-                                    const Config& config);
-
-// Whether an instruction's steps (CostOf) are more than are left of `most` in its launch.
-std::optional<Fault> FindTooLong(const Instruction& instruction, size_t index, uint64_t left, uint64_t most);
 
 }  // namespace kiln::vta
 

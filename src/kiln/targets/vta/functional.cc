@@ -6,6 +6,7 @@
 
 #include "fmt/format.h"
 #include "kiln/targets/vta/alu.h"
+#include "kiln/targets/vta/fault_rules.h"
 
 namespace kiln::vta {
 namespace {
@@ -50,17 +51,17 @@ void RunAlu(const Instruction& in, std::span<const Uop> uops, bool wraps, Buffer
   }
 }
 
-}  // namespace
-
-void Profile::CountLoad(const Instruction& in, const Config& config) {
+void CountLoad(const Instruction& in, const Config& config, Profile* profile) {
   // The original counts an accumulator of 8 bits in memory as one of full width.
   const Memory counted = in.memory == Memory::kAccumulator8 ? Memory::kAccumulator : in.memory;
-  uint64_t* const counter = in.memory == Memory::kUop      ? &uop_load_bytes
-                            : in.memory == Memory::kInput  ? &input_load_bytes
-                            : in.memory == Memory::kWeight ? &weight_load_bytes
-                                                           : &accumulator_load_bytes;
+  uint64_t* const counter = in.memory == Memory::kUop      ? &profile->uop_load_bytes
+                            : in.memory == Memory::kInput  ? &profile->input_load_bytes
+                            : in.memory == Memory::kWeight ? &profile->weight_load_bytes
+                                                           : &profile->accumulator_load_bytes;
   *counter += uint64_t{in.x_size} * in.y_size * static_cast<uint64_t>(ElementBytes(counted, config));
 }
+
+}  // namespace
 
 std::array<Stage, kStages> StageOrder::Next() {
   std::array<Stage, kStages> order = {Stage::kLoad, Stage::kCompute, Stage::kStore};
@@ -72,14 +73,14 @@ std::array<Stage, kStages> StageOrder::Next() {
 FunctionalMachine::FunctionalMachine(const Config& config) : config_(config), encoding_(config), buffers_(config) {}
 
 std::optional<Fault> FunctionalMachine::Fetch(const DeviceMemory& memory, uint64_t address, size_t count) {
-  const uint8_t* bytes = count > (uint64_t{1} << 32) ? nullptr : memory.At(address, count * kInstructionBytes);
-  if (bytes == nullptr) {
-    return Fault{FaultKind::kDramRange, 0, fmt::format("{} instructions at {:#x}: there is no memory", count, address)};
-  }
   program_.clear();
   for (size_t i = 0; i < count; ++i) {
-    const std::span<const uint8_t, kInstructionBytes> word(bytes + i * kInstructionBytes, kInstructionBytes);
-    program_.push_back(encoding_.Decode(word));
+    const uint8_t* bytes = memory.At(address + i * kInstructionBytes, kInstructionBytes);
+    if (bytes == nullptr) {
+      return Fault{FaultKind::kDramRange, i,
+                   fmt::format("an instruction at {:#x}: there is no memory", address + i * kInstructionBytes)};
+    }
+    program_.push_back(encoding_.Decode(std::span<const uint8_t, kInstructionBytes>(bytes, kInstructionBytes)));
     if (auto fault = FindStaticFault(program_.back(), i, config_)) return fault;
   }
   return std::nullopt;
@@ -168,7 +169,7 @@ std::optional<Fault> FunctionalMachine::Load(size_t index, const DeviceMemory& m
     zeros(in.x_pad_after);
   }
   zeros(width * in.y_pad_after);
-  profile_.CountLoad(in, config_);
+  CountLoad(in, config_, &profile_);
   return std::nullopt;
 }
 

@@ -76,17 +76,6 @@ uint64_t MaskOf(int bits) { return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << b
 
 }  // namespace
 
-std::string_view NameOf(Stage stage) {
-  constexpr std::string_view kNames[kStages] = {"load", "compute", "store"};
-  return kNames[static_cast<size_t>(stage)];
-}
-
-std::string_view NameOf(Memory memory) {
-  constexpr std::string_view kNames[] = {"uop", "wgt", "inp", "acc", "out", "acc8"};
-  const auto at = static_cast<size_t>(memory);
-  return at < std::size(kNames) ? kNames[at] : "reserved";
-}
-
 int64_t ElementBytes(Memory memory, const Config& config) {
   switch (memory) {
     case Memory::kUop:

@@ -6,6 +6,7 @@
 
 #include "fmt/format.h"
 #include "fmt/ranges.h"
+#include "kiln/targets/vta/fault_rules.h"
 #include "kiln/targets/vta/token_proof.h"
 
 namespace kiln::vta {

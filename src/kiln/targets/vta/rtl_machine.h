@@ -20,6 +20,7 @@
 #include "kiln/targets/vta/config.h"
 #include "kiln/targets/vta/counters.h"
 #include "kiln/targets/vta/faults.h"
+#include "kiln/targets/vta/instruction.h"
 #include "kiln/targets/vta/memory.h"
 
 namespace kiln::vta {

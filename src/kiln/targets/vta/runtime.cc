@@ -9,7 +9,7 @@
 
 #include "fmt/format.h"
 #include "kiln/targets/vta/elements.h"
-#include "kiln/targets/vta/faults.h"
+#include "kiln/targets/vta/fault_rules.h"
 #include "kiln/targets/vta/live_memory.h"
 
 namespace kiln::vta {

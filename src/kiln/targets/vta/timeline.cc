@@ -5,9 +5,6 @@
 #include <initializer_list>
 #include <string>
 #include <tuple>
-#include <utility>
-
-#include "fmt/format.h"
 
 namespace kiln::vta {
 namespace {
@@ -24,23 +21,19 @@ std::string_view NameOf(Unit unit) {
 
 void Timeline::Add(Unit unit, size_t instruction, uint64_t begin, uint64_t end) {
   spans_.push_back({.unit = static_cast<int>(unit),
-                    .kernel = static_cast<int>(instructions_.size() + instruction),
+                    .kernel = static_cast<int>(instructions() + instruction),
                     .begin = Signed(cycles_ + begin),
                     .end = Signed(cycles_ + end)});
 }
 
 void Timeline::AddInstruction(size_t instruction, uint64_t begin, uint64_t done) {
-  kernels_.push_back({.kernel = static_cast<int>(instructions_.size() + instruction),
+  kernels_.push_back({.kernel = static_cast<int>(instructions() + instruction),
                       .begin = Signed(cycles_ + begin),
                       .end = Signed(cycles_ + done + 1)});
 }
 
-void Timeline::EndLaunch(std::span<const Instruction> program, const Encoding& encoding, const RunTime& time) {
-  for (const Instruction& in : program) {
-    KernelInfo info;
-    info.name = fmt::format("{}: {}", instructions_.size(), Disassemble(encoding.Encode(in), encoding));
-    instructions_.push_back(std::move(info));
-  }
+void Timeline::EndLaunch(std::span<const uint8_t> program, const RunTime& time) {
+  program_.insert(program_.end(), program.begin(), program.end());
   cycles_ += time.cycles;
   counters_ += time.counters;
 }

@@ -8,10 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "kiln/targets/interface/program.h"
 #include "kiln/targets/interface/trace.h"
 #include "kiln/targets/vta/counters.h"
-#include "kiln/targets/vta/isa.h"
+#include "kiln/targets/vta/instruction.h"
 
 namespace kiln::vta {
 
@@ -31,20 +30,22 @@ class Timeline {
   void Add(Unit unit, size_t instruction, uint64_t begin, uint64_t end);
   // A stage, unit or the dispatcher has started it; it has given its tokens in `done`.
   void AddInstruction(size_t instruction, uint64_t begin, uint64_t done);
-  // The launch has ended. Its text names its instructions.
-  void EndLaunch(std::span<const Instruction> program, const Encoding& encoding, const RunTime& time);
+  // The launch has ended; `program` holds its instructions, 16 bytes each.
+  void EndLaunch(std::span<const uint8_t> program, const RunTime& time);
 
   // Spans by unit, `kernel` being the instruction's number over all launches; stalls and bytes from the counters.
   Trace ToTrace() const;
-  // What each number stands for: "12: p--- GEMM uop[0,4) ...".
-  const std::vector<KernelInfo>& instructions() const { return instructions_; }
+  // The instructions of all launches in the order of their numbers, 16 bytes each.
+  const std::vector<uint8_t>& program() const { return program_; }
 
  private:
+  size_t instructions() const { return program_.size() / kInstructionBytes; }
+
   uint64_t cycles_ = 0;  // of launches that have ended
   Counters counters_;
   std::vector<Span> spans_;
   std::vector<KernelTrace> kernels_;
-  std::vector<KernelInfo> instructions_;
+  std::vector<uint8_t> program_;
 };
 
 }  // namespace kiln::vta
