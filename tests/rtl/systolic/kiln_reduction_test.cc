@@ -13,6 +13,7 @@
 #include "Vreduction.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/systolic/arithmetic.h"
+#include "kiln/targets/systolic/reduce_tree.h"
 #include "kiln/targets/systolic/stages.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/vector_command.h"

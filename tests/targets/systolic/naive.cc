@@ -305,7 +305,12 @@ class Naive {
         }
       }
       if (pass.reduce == Reduce::kNone) continue;
-      float scalar = ReduceTree(numbers_, pass.reduce, lanes);
+      for (size_t half = lanes.size() / 2; half > 0; half /= 2) {
+        for (size_t lane = 0; lane < half; ++lane) {
+          lanes[lane] = Join(numbers_, pass.reduce, lanes[lane], lanes[lane + half]);
+        }
+      }
+      float scalar = lanes[0];
       for (const Stage& stage : pass.scalar_stages) {
         // A stage that names the register being computed sees what it held before.
         const auto value_of = [&](Argument a, float immediate) {

@@ -1,5 +1,5 @@
-// Scalar arithmetic of the systolic machine, as isa.h states it; the functional level and the cycle level share these
-// definitions, and the fast kernels are tested against them.
+// Arithmetic of single numbers of the systolic machine, as isa.h states it; the functional level and the cycle level
+// share these definitions, and the fast kernels are tested against them.
 #ifndef KILN_TARGETS_SYSTOLIC_ARITHMETIC_H_
 #define KILN_TARGETS_SYSTOLIC_ARITHMETIC_H_
 
@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <span>
 
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/nonlinear.h"
@@ -149,17 +148,6 @@ inline float NeutralOf(const Numbers& numbers, Combine combine) {
 }
 inline float Join(const Numbers& numbers, Combine combine, float partial, float v) {
   return combine == Combine::kMax ? MaxOf(partial, v) : numbers.Round(partial + v);
-}
-
-// Combines the lane partials as a tree, in place; `lanes` has the length of lanes rounded up to a power of two, missing
-// lanes neutral (-infinity: the least number, where the vector format has no infinity). An empty span gives the neutral
-// element.
-inline float ReduceTree(const Numbers& numbers, Reduce reduce, std::span<float> lanes) {
-  if (lanes.empty()) return NeutralOf(numbers, reduce);
-  for (size_t half = lanes.size() / 2; half > 0; half /= 2) {
-    for (size_t i = 0; i < half; ++i) lanes[i] = Join(numbers, reduce, lanes[i], lanes[i + half]);
-  }
-  return lanes[0];
 }
 
 // 1 / n as the average window multiplies it; n of at least 1 (a window wholly outside the image counts as 1).

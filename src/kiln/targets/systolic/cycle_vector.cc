@@ -225,10 +225,18 @@ class VectorUnit {
     return 0.0f;
   }
 
+  // The adders of the lanes `first`, first + step, first + 2 step, ...: a tree whose root joins the even of them with
+  // the odd ones.
+  float JoinLanes(Reduce reduce, const std::vector<float>& lanes, size_t first, size_t step) const {
+    if (step == lanes.size()) return lanes[first];
+    return Join(numbers_, reduce, JoinLanes(reduce, lanes, first, 2 * step),
+                JoinLanes(reduce, lanes, first + step, 2 * step));
+  }
+
   void Reduced(const Pass& pass) {
     std::vector<float> tree(std::bit_ceil(lanes_), NeutralOf(numbers_, pass.reduce));
     std::copy(partial_.begin(), partial_.end(), tree.begin());
-    float scalar = ReduceTree(numbers_, pass.reduce, tree);
+    float scalar = JoinLanes(pass.reduce, tree, 0, 1);
     for (const Stage& stage : pass.scalar_stages) {
       const float a = ArgumentOf(stage.a, stage.immediate_a, 0);
       const float b = stage.op == StageOp::kFma ? ArgumentOf(stage.b, stage.immediate_b, 0) : 0.0f;

@@ -11,11 +11,11 @@
 #include "kiln/support/check.h"
 #include "kiln/support/integer.h"
 #include "kiln/support/parallel.h"
+#include "kiln/targets/systolic/functional_order.h"
 #include "kiln/targets/systolic/host.h"
 #include "kiln/targets/systolic/run_images.h"
 #include "kiln/targets/systolic/user_unit.h"
 #include "kiln/targets/systolic/vector_engine.h"
-#include "kiln/targets/systolic/walk.h"
 
 namespace kiln::systolic {
 namespace {
@@ -70,16 +70,14 @@ std::vector<int8_t> DenseWeights(const Instruction& instruction, const Config& c
     }
     return dense;
   }
-  const Geometry g = GeometryOf(instruction, config);
-  for (int32_t tile = 0; tile < g.column_tiles; ++tile) {
-    const int64_t first = int64_t{tile} * config.array_columns;
+  const int64_t row_tiles = RowTileCount(instruction, config);
+  for (int64_t first = 0; first < columns; first += config.array_columns) {
     const auto valid = static_cast<size_t>(std::min<int64_t>(config.array_columns, columns - first));
-    for (int32_t row_tile = 0; row_tile < g.row_tiles(); ++row_tile) {
-      for (int32_t row = 0; row < config.array_rows; ++row, at += config.array_columns) {
-        const int64_t k = WeightIndex(instruction, config, row_tile, row);
-        if (k >= 0) std::memcpy(dense.data() + k * columns + first, at, valid);
-      }
-    }
+    ForEachArrayRow(instruction, config, [&](int64_t row_tile, int64_t row, int64_t entry) {
+      std::memcpy(dense.data() + entry * columns + first,
+                  at + (row_tile * config.array_rows + row) * config.array_columns, valid);
+    });
+    at += row_tiles * config.array_rows * config.array_columns;
   }
   return dense;
 }
@@ -106,35 +104,32 @@ struct OrderedWeights {
 OrderedWeights OrderWeights(const Instruction& instruction, const Config& config, const FormatTable& scale_table,
                             const uint8_t* codes, const uint8_t* scales) {
   const Convolution& c = instruction.convolution;
-  const Geometry g = GeometryOf(instruction, config);
+  const int64_t row_tiles = RowTileCount(instruction, config);
   const int64_t columns = c.out_channels, bytes = config.weight_format.bytes();
   const int64_t scale_bytes = config.scale_format.bytes();
   const int64_t tile_codes = config.macs_per_cycle();
   OrderedWeights out;
   out.codes.resize(static_cast<size_t>(int64_t{c.taps()} * c.channels * columns * bytes));
-  out.scales.assign(static_cast<size_t>(g.row_tiles() * columns), 1.0f);
+  out.scales.assign(static_cast<size_t>(row_tiles * columns), 1.0f);
   uint8_t* to = out.codes.data();
-  for (int32_t row_tile = 0; row_tile < g.row_tiles(); ++row_tile) {
-    for (int32_t row = 0; row < ValidRows(instruction, config, row_tile); ++row) {
-      const int64_t k = WeightIndex(instruction, config, row_tile, row);
-      for (int64_t n = 0; n < columns; ++n, to += bytes) {
-        const int64_t tile = n / config.array_columns * g.row_tiles() + row_tile;
-        const int64_t from = c.weight_layout == WeightLayout::kStrided
-                                 ? k * c.weight_row_stride + n * c.weight_column_stride
-                                 : (tile * tile_codes + row * config.array_columns + n % config.array_columns) * bytes;
-        std::memcpy(to, codes + from, static_cast<size_t>(bytes));
-      }
-    }
-    if (!c.weight_scales.present) continue;
-    const int64_t first = WeightIndex(instruction, config, row_tile, 0) % c.channels;
-    for (int64_t n = 0; n < columns; ++n) {
-      const int64_t tile = n / config.array_columns * g.row_tiles() + row_tile;
+  ForEachArrayRow(instruction, config, [&](int64_t row_tile, int64_t row, int64_t entry) {
+    for (int64_t n = 0; n < columns; ++n, to += bytes) {
+      const int64_t tile = n / config.array_columns * row_tiles + row_tile;
       const int64_t from = c.weight_layout == WeightLayout::kStrided
-                               ? n * c.weight_scales.column_stride + first / config.block_size * scale_bytes
+                               ? entry * c.weight_row_stride + n * c.weight_column_stride
+                               : (tile * tile_codes + row * config.array_columns + n % config.array_columns) * bytes;
+      std::memcpy(to, codes + from, static_cast<size_t>(bytes));
+    }
+    if (row > 0 || !c.weight_scales.present) return;
+    const int64_t block = entry % c.channels / config.block_size;
+    for (int64_t n = 0; n < columns; ++n) {
+      const int64_t tile = n / config.array_columns * row_tiles + row_tile;
+      const int64_t from = c.weight_layout == WeightLayout::kStrided
+                               ? n * c.weight_scales.column_stride + block * scale_bytes
                                : (tile * config.array_columns + n % config.array_columns) * scale_bytes;
       scale_table.DecodeCodes(scales + from, 1, out.scales.data() + row_tile * columns + n);
     }
-  }
+  });
   return out;
 }
 
@@ -251,21 +246,18 @@ class FunctionalMachine::Kernel {
       order_.tile_sizes = {c_.taps()};
       return;
     }
-    const Geometry g = GeometryOf(instruction_, config_);
-    for (int32_t row_tile = 0; row_tile < g.row_tiles(); ++row_tile) {
-      const int32_t rows = ValidRows(instruction_, config_, row_tile);
-      for (int32_t row = 0; row < rows; ++row) {
-        const int64_t k = WeightIndex(instruction_, config_, row_tile, row);
-        const int64_t tap = k / c_.channels, channel = k % c_.channels;
-        order_.offsets.push_back(place(tap, channel, row_codes_, c_.channels));
-        if (row > 0 || !IsScaled()) continue;
-        order_.scale_offsets.push_back(place(tap, channel / config_.block_size, padded_width_ * blocks_, blocks_));
-      }
-      order_.tile_sizes.push_back(rows);
-    }
+    ForEachArrayRow(instruction_, config_, [&](int64_t, int64_t row, int64_t entry) {
+      const int64_t tap = entry / c_.channels, channel = entry % c_.channels;
+      order_.offsets.push_back(place(tap, channel, row_codes_, c_.channels));
+      if (row == 0) order_.tile_sizes.push_back(0);
+      ++order_.tile_sizes.back();
+      if (row > 0 || !IsScaled()) return;
+      order_.scale_offsets.push_back(place(tap, channel / config_.block_size, padded_width_ * blocks_, blocks_));
+    });
   }
 
   bool HasArray() const { return instruction_.opcode == Opcode::kMatrix || IsDepthwise(); }
+  int64_t ColumnTiles() const { return CeilDivide(c_.out_channels, config_.array_columns); }
   int64_t WeightSets() const { return c_.weight_batch_stride == 0 ? 1 : c_.batch; }
   int64_t WeightBytes() const {
     const int64_t bytes = WeightFormat().bytes();
@@ -276,8 +268,7 @@ class FunctionalMachine::Kernel {
       const int64_t rows = int64_t{c_.taps()} * c_.channels;
       return (rows - 1) * c_.weight_row_stride + (c_.out_channels - 1) * c_.weight_column_stride + bytes;
     }
-    const Geometry g = GeometryOf(instruction_, config_);
-    return int64_t{g.column_tiles} * g.row_tiles() * config_.macs_per_cycle() * bytes;
+    return ColumnTiles() * RowTileCount(instruction_, config_) * config_.macs_per_cycle() * bytes;
   }
   int64_t ScaleBytes() const {
     const int64_t bytes = config_.scale_format.bytes();
@@ -286,8 +277,7 @@ class FunctionalMachine::Kernel {
       return (c_.out_channels - 1) * c_.weight_scales.column_stride +
              CeilDivide(c_.channels, config_.block_size > 0 ? config_.block_size : 1) * bytes;
     }
-    const Geometry g = GeometryOf(instruction_, config_);
-    return int64_t{g.column_tiles} * g.row_tiles() * config_.array_columns * bytes;
+    return ColumnTiles() * RowTileCount(instruction_, config_) * config_.array_columns * bytes;
   }
 
   Weights PackMac(const uint8_t* at, const uint8_t* scales) const {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kiln/targets/systolic/arithmetic.h"
+#include "kiln/targets/systolic/reduce_tree.h"
 
 namespace kiln::systolic {
 namespace {
