@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <verilated.h>
+
 #include "kiln_axi_memory.h"
 
 namespace kiln::testbench {
@@ -79,6 +81,13 @@ struct SimulateOptions {
     return true;
   }
 };
+
+// Lets registers and memories that neither a reset nor an initial block sets begin with random bits of `seed`, so that
+// a design that reads one before it has written it shows. Before the model is made; the same seed gives the same bits.
+inline void BeginAtRandom(VerilatedContext& context, uint64_t seed) {
+  context.randReset(2);
+  context.randSeed(static_cast<int>(seed % 0x7fffffff) + 1);  // 0 would be a seed of Verilator's choice
+}
 
 inline std::vector<uint8_t> ReadBytes(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

@@ -53,7 +53,7 @@ const char* const kHelp =
     "  --dram BYTES       a DRAM that moves so many bytes a cycle for all ports together, instead of an ideal memory\n"
     "  --row-miss CYCLES  of the DRAM, more for a burst to another row\n"
     "  --stalls P         each channel stalls with this probability\n"
-    "  --seed N           of the stalls\n"
+    "  --seed N           of the stalls, and of what registers hold at power-up; default 1\n"
     "  --limit CYCLES     gives up then\n"
     "  --wave FILE.fst    waveform (a simulation built with TRACE=1) [--wave-from CYCLE] [--wave-to CYCLE], cycles of "
     "the\n"
@@ -114,6 +114,7 @@ int main(int count, char** values) {
   const std::vector<uint8_t> image = hex ? ReadHex(arguments.memory) : ReadBytes(arguments.memory);
 
   VerilatedContext context;
+  kiln::testbench::BeginAtRandom(context, arguments.seed);
 #ifdef KILN_TRACE
   context.traceEverOn(true);
 #endif

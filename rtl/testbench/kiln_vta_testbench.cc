@@ -70,7 +70,7 @@ const char* const kHelp =
     "  --dram BYTES       a DRAM that moves so many bytes a cycle, instead of an ideal memory\n"
     "  --row-miss CYCLES  of the DRAM, more for a burst to another row\n"
     "  --stalls P         each channel stalls with this probability\n"
-    "  --seed N           of the stalls\n"
+    "  --seed N           of the stalls, and of what registers hold at power-up; default 1\n"
     "  --limit CYCLES     of a launch, which is given up then\n"
     "  --wave FILE.fst    waveform (a simulation built with TRACE=1); by default of everything\n"
     "  --wave-from CYCLE  of a launch, and --wave-to CYCLE: only these cycles\n"
@@ -236,6 +236,7 @@ class Wave {
 int main(int count, char** values) {
   const Arguments arguments = Parse(count, values);
   VerilatedContext context;
+  kiln::testbench::BeginAtRandom(context, arguments.seed);
   Bench::Dump dump;
   std::unique_ptr<Bench> bench;
   std::function<void()> launched = [] {};

@@ -86,6 +86,20 @@ memory_latency: 9
     return Call(arguments);
   }
 
+  // The SystemVerilog library, to be spoilt.
+  void CopyLibrary() const {
+    const auto library = hardware::RtlLibrary();
+    ASSERT_TRUE(library.ok()) << library.status();
+    fs::copy(*library, Path("rtl"), fs::copy_options::recursive);
+  }
+  void Spoil(const std::string& file, const std::string& right, const std::string& wrong) const {
+    std::string text = *ReadFile(Path("rtl/" + file));
+    const size_t at = text.find(right);
+    ASSERT_NE(at, std::string::npos) << file;
+    text.replace(at, right.size(), wrong);
+    ASSERT_TRUE(WriteFile(Path("rtl/" + file), text).ok());
+  }
+
   const TemporaryFolder folder_ = *TemporaryFolder::Create("kiln-emit-cli");
 };
 
@@ -136,27 +150,34 @@ TEST_F(EmittedDesigns, VerifyShowsThatTheLevelsAgree) {
   EXPECT_THAT(agreed.out,
               HasSubstr("\nbits         the same: functional, cycle and rtl level\ncycles       the same: "));
   EXPECT_THAT(agreed.out, HasSubstr("\ncounters     the same: "));
+  EXPECT_THAT(agreed.out, HasSubstr("\nverified     2 of 2 kernels, with 100.00 % of the operations\n"
+                                    "registers    random at power-up, seed 1 (--seed)\n"));
   const auto found = nlohmann::json::parse(*ReadFile(Path("found.json")));
   EXPECT_TRUE(found["agrees"]);
   EXPECT_EQ(found["rtl_cycles"].size(), 2u);
   EXPECT_EQ(found["rtl_cycles"], found["cycle_level_cycles"]);
   for (const auto& kernel : found["kernels"]) EXPECT_EQ(kernel["rtl"], kernel["cycle_level"]);
+  EXPECT_EQ(found["verified_share"], 1);
+  EXPECT_EQ(found["host_kernels"].size(), 0u);
+}
+
+// A library in which queues come up with whatever their counters hold: a simulation that begins with zeros would run
+// as if nothing were missing.
+TEST_F(EmittedDesigns, VerifyFindsAResetThatIsMissing) {
+  CopyLibrary();
+  Spoil("memory/kiln_fifo.sv", "    if (reset) begin\n      count       <= '0;\n", "    if (reset) begin\n");
+  const Environment spoilt("KILN_RTL", Path("rtl"));
+  const Outcome differs = CallOnNet("verify", {"--emit", Path("design")});
+  EXPECT_EQ(differs.code, kExitError) << differs.out;
+  // Another power-up of the same hardware, which is as wrong.
+  EXPECT_EQ(CallOnNet("verify", {"--emit", Path("design"), "--seed", "7"}).code, kExitError);
 }
 
 // A library in which a window's maximum is its minimum: the pool is wrong, and the convolution in front of it right.
 // And then a memory that answers a cycle late: the convolution is, too.
 TEST_F(EmittedDesigns, VerifyNamesAndRecordsTheFirstKernelThatIsWrong) {
-  const auto library = hardware::RtlLibrary();
-  ASSERT_TRUE(library.ok()) << library.status();
-  fs::copy(*library, Path("rtl"), fs::copy_options::recursive);
-  const auto spoil = [this](const std::string& file, const std::string& right, const std::string& wrong) {
-    std::string text = *ReadFile(Path("rtl/" + file));
-    const size_t at = text.find(right);
-    ASSERT_NE(at, std::string::npos) << file;
-    text.replace(at, right.size(), wrong);
-    ASSERT_TRUE(WriteFile(Path("rtl/" + file), text).ok());
-  };
-  spoil("systolic/vector/kiln_operand_buffer.sv", "kiln_fp32_pkg::maximum(partial, number)",
+  CopyLibrary();
+  Spoil("systolic/vector/kiln_operand_buffer.sv", "kiln_fp32_pkg::maximum(partial, number)",
         "kiln_fp32_pkg::minimum(partial, number)");
 
   const Environment spoilt("KILN_RTL", Path("rtl"));
@@ -169,7 +190,7 @@ TEST_F(EmittedDesigns, VerifyNamesAndRecordsTheFirstKernelThatIsWrong) {
   EXPECT_GT(fs::file_size(Path("difference.fst")), 1'000u);
 
   // Cycles are compared behind a latency that both levels follow, and recorded where they differ.
-  spoil("testbench/kiln_axi_memory.h", "static_cast<double>(now + timing_.latency)",
+  Spoil("testbench/kiln_axi_memory.h", "static_cast<double>(now + timing_.latency)",
         "static_cast<double>(now + timing_.latency + 1)");
   const Outcome late =
       CallOnNet("verify", {"--wave", Path("late.fst"), "--emit", Path("design"), "--memory-latency", "5"});

@@ -16,6 +16,7 @@ class OneKernel final : public Program {
   OneKernel() {
     KernelInfo kernel;
     kernel.name = "conv";
+    kernel.operations = 300;
     kernels_.push_back(kernel);
   }
   std::string Print() const override { return ""; }
@@ -47,6 +48,46 @@ TEST(VerifyReport, EqualRunsAgree) {
   ASSERT_EQ(report.counters.size(), 5u);  // what never counted is left out
   EXPECT_THAT(ToText(report), Not(HasSubstr("DIFFERENT")));
   EXPECT_THAT(ToText(report), HasSubstr("waiting: weights"));
+}
+
+// What the host runs is not compared, and the report says so in text and JSON.
+TEST(VerifyReport, TellsWhatWasComparedAndWhatTheHostRan) {
+  class WithHostKernel final : public Program {
+   public:
+    WithHostKernel() {
+      KernelInfo conv, softmax;
+      conv.name = "conv";
+      conv.operations = 300;
+      softmax.name = "softmax";
+      softmax.operation = "softmax 10";
+      softmax.operations = 100;
+      softmax.host_reason = "the machine has no such function";
+      kernels_ = {conv, softmax};
+    }
+    std::string Print() const override { return ""; }
+  };
+  VerifyReport report;
+  report.images = 1;
+  report.seed = 9;
+  CompareLevels(WithHostKernel(), ExampleRun(), ExampleRun(), ExampleRun(), &report);
+  EXPECT_THAT(ToText(report), HasSubstr("\nverified     1 of 2 kernels, with 75.00 % of the operations; the host runs "
+                                        "the other, with 25.00 %, the same at every level\n"));
+  EXPECT_THAT(ToText(report), HasSubstr("random at power-up, seed 9"));
+  EXPECT_THAT(ToText(report), testing::ContainsRegex("softmax +softmax 10 +100 +the machine has no such function"));
+  const auto json = nlohmann::json::parse(ToJson(report));
+  EXPECT_EQ(json["verified_share"], 0.75);
+  EXPECT_EQ(json["host_share"], 0.25);
+  EXPECT_EQ(json["seed"], 9);
+  ASSERT_EQ(json["kernels"].size(), 1u);
+  EXPECT_EQ(json["kernels"][0]["operations"], 300);
+  ASSERT_EQ(json["host_kernels"].size(), 1u);
+  EXPECT_EQ(json["host_kernels"][0]["name"], "softmax");
+  EXPECT_EQ(json["host_kernels"][0]["because"], "the machine has no such function");
+
+  // Without a host kernel nothing is said of the host.
+  EXPECT_THAT(ToText(Compared(ExampleRun(), ExampleRun())),
+              testing::AllOf(HasSubstr("verified     1 of 1 kernel, with 100.00 % of the operations\n"),
+                             Not(HasSubstr("host"))));
 }
 
 TEST(VerifyReport, ACounterThatDiffersIsAFault) {

@@ -1,6 +1,7 @@
 // kiln verify: the emitted hardware in Verilator against the functional and the cycle level.
 #include <fmt/format.h>
 #include <CLI/App.hpp>
+#include <algorithm>
 #include <chrono>
 
 #include "kiln/cli/arguments.h"
@@ -9,6 +10,7 @@
 #include "kiln/cli/flow.h"
 #include "kiln/cli/progress.h"
 #include "kiln/hardware/rtl_project.h"
+#include "kiln/report/text.h"
 #include "kiln/report/verify_report.h"
 
 namespace kiln::cli {
@@ -24,11 +26,9 @@ class VerifyCommand final : public Command {
         ->capture_default_str();
     app.add_option("--emit", rtl_.folder, "Keep the design and its simulation in this folder")->type_name("FOLDER");
     const auto memory = app.add_option_group("Memory", "Other than ideal: bits are compared, cycles are not");
-    auto* stalls =
-        memory
-            ->add_option("--stalls", rtl_.stall_probability, "Each AXI channel stalls at random with this probability")
-            ->type_name("P")
-            ->check(RealInRange(0.0, 0.95));
+    memory->add_option("--stalls", rtl_.stall_probability, "Each AXI channel stalls at random with this probability")
+        ->type_name("P")
+        ->check(RealInRange(0.0, 0.95));
     auto* dram =
         memory->add_option("--dram", rtl_.dram_bytes_per_cycle, "A DRAM of this bandwidth behind all ports together")
             ->type_name("BYTES")
@@ -39,7 +39,9 @@ class VerifyCommand final : public Command {
     memory->add_option("--memory-latency", rtl_.memory_latency, "Cycles from an address to its first beat")
         ->type_name("CYCLES")
         ->check(InRange(1, 1 << 16));
-    memory->add_option("--seed", rtl_.seed, "Of the stalls")->needs(stalls)->type_name("N")->capture_default_str();
+    app.add_option("--seed", rtl_.seed, "Of what the hardware's registers hold at power-up, and of the stalls")
+        ->type_name("N")
+        ->capture_default_str();
     app.add_option("--wave", wave_,
                    "Where bits or cycles differ: the signals around the first difference, to this file")
         ->type_name("FILE.fst");
@@ -64,6 +66,7 @@ class VerifyCommand final : public Command {
       const FlowProgress progress = bars.Callback();
       KILN_ASSIGN_OR_RETURN(const CompiledNetwork compiled, CompileFlow(options, progress));
       report.model = options.model.string();
+      KILN_RETURN_IF_ERROR(CheckHasHardwareKernels(compiled, report.model));
       KILN_RETURN_IF_ERROR(Verify(compiled, progress, &report));
     }
     KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, ToText(report), ToJson(report)));
@@ -74,14 +77,32 @@ class VerifyCommand final : public Command {
   }
 
  private:
+  // Error: the host runs everything, and the levels would differ in nothing.
+  static Status CheckHasHardwareKernels(const CompiledNetwork& compiled, const std::string& model) {
+    const std::vector<KernelInfo>& kernels = compiled.program->kernels();
+    const bool any = std::any_of(kernels.begin(), kernels.end(), [](const KernelInfo& k) { return !k.on_host(); });
+    if (any) return OkStatus();
+    const auto largest = std::max_element(kernels.begin(), kernels.end(), [](const KernelInfo& a, const KernelInfo& b) {
+      return a.operations < b.operations;
+    });
+    std::string fault = "has no kernel for the accelerator, so there is nothing to verify";
+    if (largest != kernels.end()) {
+      fault += fmt::format("; the host runs {}, the largest, '{}', because {}", Counted(std::ssize(kernels), "kernel"),
+                           largest->name, largest->host_reason);
+    }
+    return ErrorAt(model, fmt::format("on '{}'", compiled.accelerator->name()), fault,
+                   "a design point, or a recipe (--quantise), with which the accelerator runs some of the network");
+  }
+
   Status Verify(const CompiledNetwork& compiled, const FlowProgress& progress, VerifyReport* report) const {
     const int64_t images = std::min(limit_, compiled.images.size());
     Batch batch;
     batch.inputs = compiled.images.MakeBatch(0, images);
+    RtlOptions rtl_options = rtl_;
     const auto run = [&](Level level, const char* name, double* seconds) {
       RunOptions options;
       options.level = level;
-      options.rtl = rtl_;
+      options.rtl = rtl_options;
       std::string step = fmt::format("{} level", name);
       options.on_step = [&](std::string_view what) {
         step = fmt::format("{} level: {}", name, what);
@@ -96,12 +117,18 @@ class VerifyCommand final : public Command {
     };
     report->accelerator = compiled.accelerator->name();
     report->images = images;
+    report->seed = rtl_.seed;
     report->notes = compiled.report.notes;
     report->untimed_reason = compiled.accelerator->UntimedReason(rtl_);
     report->timed = report->untimed_reason.empty();
     KILN_ASSIGN_OR_RETURN(const RunResult functional,
                           run(Level::kFunctional, "functional", &report->functional_seconds));
     KILN_ASSIGN_OR_RETURN(const RunResult cycle, run(Level::kCycle, "cycle", &report->cycle_seconds));
+    // Hardware that is wrong may never end. Behind another memory than the cycle level's nothing is known of its time.
+    const auto& cycles = cycle.cycles_per_image;
+    if (report->timed && !cycles.empty()) {
+      rtl_options.most_cycles = 2 * static_cast<uint64_t>(*std::max_element(cycles.begin(), cycles.end())) + 100'000;
+    }
     KILN_ASSIGN_OR_RETURN(const RunResult rtl, run(Level::kRtl, "rtl", &report->rtl_seconds));
     CompareLevels(*compiled.program, functional, cycle, rtl, report);
     return wave_.empty() ? OkStatus() : Record(compiled, progress, report);

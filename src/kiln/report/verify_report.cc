@@ -84,6 +84,14 @@ bool VerifyReport::cycles_agree() const {
          std::all_of(kernels.begin(), kernels.end(), [](const VerifiedKernel& k) { return k.cycle_level == k.rtl; });
 }
 
+double VerifyReport::verified_share() const {
+  int64_t verified = 0, host = 0;
+  for (const VerifiedKernel& kernel : kernels) verified += kernel.operations;
+  for (const HostKernel& kernel : host_kernels) host += kernel.operations;
+  if (verified + host == 0) return host_kernels.empty() ? 1 : 0;
+  return static_cast<double>(verified) / static_cast<double>(verified + host);
+}
+
 bool VerifyReport::counters_agree() const {
   return std::all_of(counters.begin(), counters.end(),
                      [this](const VerifiedCounter& c) { return !Compared(c) || c.cycle_level == c.rtl; });
@@ -103,9 +111,13 @@ void CompareLevels(const Program& program, const RunResult& functional, const Ru
   };
   for (size_t k = 0; k < program.kernels().size(); ++k) {
     const KernelInfo& info = program.kernels()[k];
-    if (info.on_host()) continue;
+    if (info.on_host()) {
+      report->host_kernels.push_back({info.name, info.operation, info.operations, info.host_reason});
+      continue;
+    }
     const int number = static_cast<int>(k);
-    report->kernels.push_back({info.name, info.operation, cycles_of(cycle, number), cycles_of(rtl, number)});
+    report->kernels.push_back(
+        {info.name, info.operation, info.operations, cycles_of(cycle, number), cycles_of(rtl, number)});
   }
   report->counters = CountersOf(cycle.trace, rtl.trace);
   report->first_different_image = FirstDifferentImage(*report, different);
@@ -136,6 +148,31 @@ std::string CounterTable(const VerifyReport& r) {
 
 }  // namespace
 
+namespace {
+
+std::string VerifiedText(const VerifyReport& r) {
+  const auto all = std::ssize(r.kernels) + std::ssize(r.host_kernels);
+  std::string out = fmt::format("{} of {}, with {} of the operations", r.kernels.size(), Counted(all, "kernel"),
+                                Percent(r.verified_share(), 2));
+  if (!r.host_kernels.empty()) {
+    out += fmt::format("; the host runs {}, with {}, the same at every level",
+                       r.host_kernels.size() == 1 ? "the other" : fmt::format("the other {}", r.host_kernels.size()),
+                       Percent(1 - r.verified_share(), 2));
+  }
+  return out;
+}
+
+std::string HostKernelTable(const VerifyReport& r) {
+  Table table;
+  table.Column("not verified: on the host").Column("operation").Right("operations").Column("because");
+  for (const HostKernel& k : r.host_kernels) {
+    table.Row({Shorten(k.name, 40), Shorten(k.operation, 48), Thousands(k.operations), k.reason});
+  }
+  return table.ToString();
+}
+
+}  // namespace
+
 std::string ToText(const VerifyReport& r) {
   Table table;
   table.Column("kernel").Column("operation").Right("cycle level").Right("rtl");
@@ -149,10 +186,12 @@ std::string ToText(const VerifyReport& r) {
   std::string out =
       fmt::format("model        {}\naccelerator  {}\nimages       {}\n\n", r.model, r.accelerator, r.images);
   out += table.ToString();
+  if (!r.host_kernels.empty()) out += "\n" + HostKernelTable(r);
   if (!r.counters.empty()) out += "\n" + CounterTable(r);
   const int64_t cycle = r.cycle_level_cycles.empty() ? 0 : r.cycle_level_cycles[0];
   const int64_t rtl = r.rtl_cycles.empty() ? 0 : r.rtl_cycles[0];
-  out += fmt::format("\nbits         {}: functional, cycle and rtl level\n", Agreement(r.bits_agree()));
+  out += fmt::format("\nverified     {}\nregisters    random at power-up, seed {} (--seed)\n", VerifiedText(r), r.seed);
+  out += fmt::format("bits         {}: functional, cycle and rtl level\n", Agreement(r.bits_agree()));
   if (!r.first_difference.empty()) out += fmt::format("             first difference: {}\n", r.first_difference);
   if (r.timed) {
     out += fmt::format("cycles       {}: {} at the cycle level, {} in RTL (first image)\n", Agreement(r.cycles_agree()),
@@ -185,11 +224,22 @@ std::string ToJson(const VerifyReport& r) {
                                  {"different_at_rtl", r.different_at_rtl},
                                  {"first_difference", r.first_difference},
                                  {"cycle_level_cycles", r.cycle_level_cycles},
-                                 {"rtl_cycles", r.rtl_cycles}};
+                                 {"rtl_cycles", r.rtl_cycles},
+                                 {"seed", r.seed},
+                                 {"verified_share", r.verified_share()},
+                                 {"host_share", 1 - r.verified_share()}};
   json["kernels"] = nlohmann::ordered_json::array();
   for (const VerifiedKernel& k : r.kernels) {
-    json["kernels"].push_back(
-        {{"name", k.name}, {"operation", k.operation}, {"cycle_level", k.cycle_level}, {"rtl", k.rtl}});
+    json["kernels"].push_back({{"name", k.name},
+                               {"operation", k.operation},
+                               {"operations", k.operations},
+                               {"cycle_level", k.cycle_level},
+                               {"rtl", k.rtl}});
+  }
+  json["host_kernels"] = nlohmann::ordered_json::array();
+  for (const HostKernel& k : r.host_kernels) {
+    json["host_kernels"].push_back(
+        {{"name", k.name}, {"operation", k.operation}, {"operations", k.operations}, {"because", k.reason}});
   }
   json["counters_agree"] = r.counters_agree();
   json["counters"] = nlohmann::ordered_json::array();

@@ -13,7 +13,15 @@ namespace kiln {
 
 struct VerifiedKernel {
   std::string name, operation;
+  int64_t operations = 0;            // as KernelInfo counts them
   int64_t cycle_level = 0, rtl = 0;  // cycles of the first image
+};
+
+// A kernel that the host runs, at every level alike: nothing about it is verified.
+struct HostKernel {
+  std::string name, operation;
+  int64_t operations = 0;
+  std::string reason;
 };
 
 // What a unit did in the whole of the first image: a counter of the machine, and what the cycle level says of it.
@@ -40,7 +48,9 @@ struct VerifyReport {
   bool timed = true;                                                  // cycles are compared: an ideal memory
   std::string untimed_reason;                                         // why not, otherwise
   std::vector<int64_t> cycle_level_cycles, rtl_cycles;                // one an image
-  std::vector<VerifiedKernel> kernels;                                // on the accelerator, in order
+  uint64_t seed = 1;                                                  // of what registers hold at power-up, of stalls
+  std::vector<VerifiedKernel> kernels;                                // on the accelerator, in order: the compared ones
+  std::vector<HostKernel> host_kernels;                               // in order
   std::vector<VerifiedCounter> counters;                              // unit by unit; none where the RTL has none
   double functional_seconds = 0, cycle_seconds = 0, rtl_seconds = 0;  // of running; rtl: emitting and building, too
   std::optional<VerifiedWaveform> waveform;                           // what was recorded, where that was asked for
@@ -49,7 +59,8 @@ struct VerifyReport {
   bool bits_agree() const { return different_at_cycle_level == 0 && different_at_rtl == 0; }
   bool cycles_agree() const;  // of every image and kernel; true when not timed
   bool Compared(const VerifiedCounter& counter) const { return timed || !counter.timed; }
-  bool counters_agree() const;  // of those that are compared
+  bool counters_agree() const;    // of those that are compared
+  double verified_share() const;  // of the network's operations, those of `kernels`; 0 to 1
   bool agrees() const { return bits_agree() && cycles_agree() && counters_agree(); }
 };
 

@@ -50,7 +50,11 @@ struct RtlOptions {
   double dram_bytes_per_cycle = 0;  // > 0: a DRAM of this bandwidth, shared by all ports
   uint64_t dram_row_miss = 0;       // cycles more for a burst to another row
   uint64_t memory_latency = 0;      // cycles from an address to its first beat; 0: the design point's
-  uint64_t seed = 1;                // of the stalls that the first image meets; each has one more than the one before
+  // Of what registers hold at power-up, and of the stalls, where the first image runs; each image has one more than the
+  // image before.
+  uint64_t seed = 1;
+  // Cycles after which a run of the machine is given up as one that does not end; 0: never.
+  uint64_t most_cycles = 0;
   bool steady_memory() const { return stall_probability == 0 && dram_bytes_per_cycle == 0; }  // of one latency
   // What the cycle level follows: a latency in place of the design point's, or 0.
   uint64_t followed_latency() const { return steady_memory() ? memory_latency : 0; }

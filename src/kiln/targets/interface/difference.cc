@@ -34,6 +34,7 @@ std::vector<std::string> MemoryArguments(const RtlOptions& options, uint64_t see
   if (options.dram_bytes_per_cycle > 0) add("--dram", fmt::format("{}", options.dram_bytes_per_cycle));
   if (options.dram_row_miss > 0) add("--row-miss", std::to_string(options.dram_row_miss));
   if (options.memory_latency > 0) add("--latency", std::to_string(options.memory_latency));
+  if (options.most_cycles > 0) add("--limit", std::to_string(options.most_cycles));
   return arguments;
 }
 

@@ -32,7 +32,7 @@ struct WaveOptions {
 };
 
 // What a built simulation is told on its command line (rtl/testbench/kiln_simulate_options.h): the memory behind its
-// ports, where that is not the design point's ideal one, with the seed of its stalls; what to record.
+// ports, where that is not the design point's ideal one, the seed, the limit of cycles; what to record.
 std::vector<std::string> MemoryArguments(const RtlOptions& options, uint64_t seed);
 std::vector<std::string> WaveArguments(const WaveOptions& wave);
 

@@ -76,7 +76,8 @@ class RtlDevice final : public LocalDevice {
       KILN_ASSIGN_OR_RETURN(RtlMachine machine, RtlMachine::Start(config(), designs_, memory_));
       machine_ = std::make_unique<RtlMachine>(std::move(machine));
     }
-    const uint64_t most = wait_cycles == 0 ? limits().steps : std::min(wait_cycles, limits().steps);
+    uint64_t most = wait_cycles == 0 ? limits().steps : std::min(wait_cycles, limits().steps);
+    if (memory_.most_cycles > 0) most = std::min(most, memory_.most_cycles);
     StatusOr<RtlMachine::Result> result = machine_->Launch(memory, address, count, most);
     if (!result.ok()) {
       Renew();

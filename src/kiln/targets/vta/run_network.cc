@@ -63,15 +63,12 @@ StatusOr<std::unique_ptr<Device>> DeviceFor(const ProgramParts& program, Level l
   return device;
 }
 
-// Devices that are free; made when there is none. Where stalls or a DRAM go on from one run to the next, every run has
-// a new one with a seed of its own: its cycles must not depend on what ran before it.
+// Devices that are free; made when there is none. At the rtl level every run has a new one with a seed of its own: what
+// registers hold at power-up, stalls and a DRAM's open row must not depend on what ran before.
 class DevicePool {
  public:
   DevicePool(const ProgramParts& program, const RunOptions& options)
-      : program_(program),
-        options_(options),
-        reuses_(options.level != Level::kRtl || options.rtl.steady_memory()),
-        designs_(options.rtl.folder) {}
+      : program_(program), options_(options), reuses_(options.level != Level::kRtl), designs_(options.rtl.folder) {}
 
   // What devices wait for, once.
   Status Prepare() {
