@@ -8,6 +8,7 @@
 #include "kiln/ir/work.h"
 #include "kiln/numerics/quantise.h"
 #include "kiln/support/check.h"
+#include "kiln/targets/interface/host_graph.h"
 #include "kiln/targets/systolic/binding.h"
 #include "kiln/targets/systolic/lowering.h"
 #include "kiln/targets/systolic/stages.h"
@@ -326,53 +327,23 @@ Status Lowering::FlushHost() {
   });
   const std::unordered_set<const Node*> members(merged.nodes.begin(), merged.nodes.end());
 
-  Graph graph(graph_.name());
-  auto work = std::make_unique<HostWork>();
-  std::unordered_map<const Value*, Value*> copies;
-  std::string operation;
-  // Groups stand in the graph's order, but a node fused early may stand after one of a later group.
+  // Groups are in the graph's order, but a node fused early may come after one of a later group.
   std::vector<const Node*> ordered;
+  std::string operation;
   for (const auto& node : graph_.nodes()) {
-    if (members.contains(node.get())) ordered.push_back(node.get());
-  }
-  for (const Node* node : ordered) {
-    for (const Value* operand : node->operands()) {
-      if (operand == nullptr || copies.contains(operand)) continue;
-      if (operand->is_constant()) {
-        copies[operand] = graph.AddConstant(operand->name(), operand->constant());
-      } else {
-        copies[operand] = graph.AddInput(operand->name(), operand->type());
-        work->inputs.push_back(views_.at(operand));
-      }
-    }
-    std::vector<Value*> operands;
-    for (const Value* operand : node->operands()) operands.push_back(operand == nullptr ? nullptr : copies.at(operand));
-    std::vector<std::string> names;
-    for (const Value* result : node->results()) names.push_back(result == nullptr ? "" : result->name());
-    Node* copy = graph.AddNode(node->op(), node->name(), operands, names, node->attributes());
+    if (!members.contains(node.get())) continue;
+    ordered.push_back(node.get());
     operation += (operation.empty() ? "" : " + ") + std::string(node->info().text);
-    for (int i = 0; i < node->num_results(); ++i) {
-      if (node->result(i) == nullptr) continue;
-      graph.SetType(copy->result(i), node->result(i)->type());
-      copies[node->result(i)] = copy->result(i);
-    }
   }
-  for (const Node* node : ordered) {
-    for (const Value* result : node->results()) {
-      if (result == nullptr) continue;
-      const bool leaves =
-          IsGraphOutput(graph_, result) || std::any_of(result->users().begin(), result->users().end(),
-                                                       [&](const Node* user) { return !members.contains(user); });
-      if (!leaves) continue;
-      graph.MarkOutput(copies.at(result));
-      work->outputs.push_back(views_.at(result));
-    }
-  }
+  HostGraph host = CopyForHost(graph_, ordered);
+  auto work = std::make_unique<HostWork>();
+  for (const Value* input : host.inputs) work->inputs.push_back(views_.at(input));
+  for (const Value* output : host.outputs) work->outputs.push_back(views_.at(output));
   Kernel kernel = NewKernel(merged, "host", operation);
   for (const auto& [reason, operations] : reasons) {
     kernel.info.host_reason += (kernel.info.host_reason.empty() ? "" : "; ") + reason;
   }
-  work->graph = std::make_shared<const Graph>(std::move(graph));
+  work->graph = std::make_shared<const Graph>(std::move(host.graph));
   kernel.host_work = std::move(work);
   out_.kernels.push_back(std::move(kernel));
   return OkStatus();

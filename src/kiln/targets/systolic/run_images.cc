@@ -108,7 +108,7 @@ StatusOr<RunResult> RunImages(const SystolicProgram& program, const Batch& batch
   std::once_flag allocated;
   std::mutex mutex;
   Status failure;
-  int64_t done = 0;
+  int64_t done = 0, first_failed = images;
   ParallelFor(images, 1, [&](int64_t begin, int64_t end) {
     for (int64_t image = begin; image < end; ++image) {
       auto memory = pool.Take();
@@ -137,7 +137,10 @@ StatusOr<RunResult> RunImages(const SystolicProgram& program, const Batch& batch
       }
       pool.Return(std::move(memory));
       std::lock_guard lock(mutex);
-      if (!status.ok() && failure.ok()) failure = status;
+      if (!status.ok() && image < first_failed) {
+        failure = status;
+        first_failed = image;
+      }
       if (options.on_progress) options.on_progress(++done);
     }
   });

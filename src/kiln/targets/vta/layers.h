@@ -100,9 +100,9 @@ struct HostView {
 };
 
 struct HostLayer {
-  std::shared_ptr<const Graph> graph;  // one node
-  std::vector<HostView> inputs;
-  std::vector<int> outputs;  // slots
+  std::shared_ptr<const Graph> graph;  // HostGraph of one node
+  std::vector<HostView> inputs;        // by the graph's inputs
+  std::vector<int> outputs;            // slots, by the graph's outputs
 };
 
 // A slot's numbers written to a map before a layer runs, or a map's read into a slot.

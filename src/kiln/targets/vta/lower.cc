@@ -9,6 +9,7 @@
 #include "kiln/ir/work.h"
 #include "kiln/numerics/quantise.h"
 #include "kiln/support/check.h"
+#include "kiln/targets/interface/host_graph.h"
 #include "kiln/targets/vta/lowering.h"
 
 namespace kiln::vta {
@@ -523,37 +524,13 @@ Status Lowering::EmitHost(const Node& node, const std::string& reason) {
   Layer layer = NewLayer(group, "host", std::string(node.info().text));
   layer.info.host_reason = reason;
   HostLayer host;
-  auto graph = std::make_shared<Graph>(graph_.name());
-  std::vector<Value*> operands;
-  std::unordered_map<const Value*, Value*> copies;
-  for (const Value* operand : node.operands()) {
-    if (operand == nullptr) {
-      operands.push_back(nullptr);
-      continue;
-    }
-    Value*& copy = copies[operand];
-    if (copy == nullptr && operand->is_constant()) {
-      copy = graph->AddConstant(operand->name(), operand->constant());
-    } else if (copy == nullptr) {
-      copy = graph->AddInput(operand->name(), operand->type());
-      host.inputs.push_back(OnHost(operand, &layer.transfers));
-    }
-    operands.push_back(copy);
+  HostGraph copy = CopyForHost(graph_, group.nodes);
+  for (const Value* input : copy.inputs) host.inputs.push_back(OnHost(input, &layer.transfers));
+  for (const Value* output : copy.outputs) {
+    host.outputs.push_back(NewSlot(*output));
+    locations_[output] = {host.outputs.back(), -1, DenseView(output->shape())};
   }
-  std::vector<std::string> names;
-  for (const Value* result : node.results()) names.push_back(result == nullptr ? "" : result->name());
-  const Node* copy = graph->AddNode(node.op(), node.name(), operands, names, node.attributes());
-  for (int i = 0; i < node.num_results(); ++i) {
-    const Value* result = node.result(i);
-    if (result == nullptr) {
-      host.outputs.push_back(-1);
-      continue;
-    }
-    graph->SetType(copy->result(i), result->type());
-    host.outputs.push_back(NewSlot(*result));
-    locations_[result] = {host.outputs.back(), -1, DenseView(result->shape())};
-  }
-  host.graph = std::move(graph);
+  host.graph = std::make_shared<const Graph>(std::move(copy.graph));
   layer.host = std::move(host);
   out_.layers.push_back(std::move(layer));
   return OkStatus();

@@ -1,12 +1,11 @@
 #include "kiln/targets/vta/network_run.h"
 
 #include <string>
-#include <unordered_map>
 
 #include "fmt/format.h"
 #include "kiln/execute/codes.h"
-#include "kiln/execute/reference.h"
 #include "kiln/support/tasks.h"
+#include "kiln/targets/interface/host_graph.h"
 #include "kiln/targets/vta/strided_view.h"
 
 namespace kiln::vta {
@@ -103,23 +102,13 @@ Status NetworkRun::Launch(size_t step) {
 }
 
 Status NetworkRun::RunOperator(const HostLayer& host, int image) {
-  const Node& node = *host.graph->nodes().front();
   const Row& row = rows_[static_cast<size_t>(image)];
-  std::unordered_map<const Value*, Tensor> inputs;
-  for (size_t i = 0; i < host.inputs.size(); ++i) {
-    const HostView& view = host.inputs[i];
-    inputs[host.graph->inputs()[i]] = Gather(row.slots[static_cast<size_t>(view.slot)], ViewOf(view));
+  std::vector<Tensor> inputs;
+  for (const HostView& view : host.inputs) {
+    inputs.push_back(Gather(row.slots[static_cast<size_t>(view.slot)], ViewOf(view)));
   }
-  std::vector<const Tensor*> operands;
-  for (const Value* operand : node.operands()) {
-    operands.push_back(operand == nullptr       ? nullptr
-                       : operand->is_constant() ? &operand->constant()
-                                                : &inputs.at(operand));
-  }
-  KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> results, EvaluateNode(node, operands));
-  for (size_t i = 0; i < host.outputs.size(); ++i) {
-    if (host.outputs[i] >= 0) Fill(host.outputs[i], results[i], image);
-  }
+  KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> results, RunHostGraph(*host.graph, inputs));
+  for (size_t i = 0; i < results.size(); ++i) Fill(host.outputs[i], results[i], image);
   return OkStatus();
 }
 

@@ -193,9 +193,9 @@ StatusOr<RunResult> RunNetwork(const VtaProgram& compiled, const Batch& batch, c
   if (options.level != Level::kFunctional) result.cycles_per_image.assign(static_cast<size_t>(images), 0);
   const auto threads = static_cast<int>(std::clamp<int64_t>(ThreadCount() / runs, 1, kMostThreads));
 
-  // Images from `first` on, as many as the machine has rows.
-  const auto run_from = [&](int64_t first) -> Status {
-    const auto here = static_cast<int>(std::min(at_once, images - first));
+  // `count` images from `first` on, at most as many as the machine has rows.
+  const auto run_from = [&](int64_t first, int64_t count) -> Status {
+    const auto here = static_cast<int>(count);
     KILN_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, pool.Take(first));
     NetworkRun run(program, device.get(), here, threads, observer);
     for (int row = 0; row < here; ++row) {
@@ -229,7 +229,14 @@ StatusOr<RunResult> RunNetwork(const VtaProgram& compiled, const Batch& batch, c
   };
   ParallelFor(runs, 1, [&](int64_t begin, int64_t end) {
     for (int64_t index = begin; index < end; ++index) {
-      const Status status = run_from(index * at_once);
+      Status status = run_from(index * at_once, std::min(at_once, images - index * at_once));
+      // Of images that are worked on together the one that failed first need not be the lowest that fails.
+      for (int64_t row = 0; !status.ok() && at_once > 1 && row < std::min(at_once, images - index * at_once); ++row) {
+        if (const Status alone = run_from(index * at_once + row, 1); !alone.ok()) {
+          status = alone;
+          break;
+        }
+      }
       std::lock_guard lock(mutex);
       if (!status.ok() && index < first_failed) {
         failure = status;
