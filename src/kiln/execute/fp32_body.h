@@ -39,18 +39,24 @@ void SumTile(const Fp32Tile& t, int64_t stride) {
   }
 }
 
-// A tile of up to kRows rows and kVectors vectors.
+// A tile of kVectors vectors and up to kRows rows.
+template <class V, int kRows, int kVectors>
+void TileOfVectors(const Fp32Tile& t, int64_t stride) {
+  const auto run = [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) {
+    static_cast<void>(((t.rows == kIndex + 1 && (SumTile<V, kIndex + 1, kVectors>(t, stride), true)) || ...));
+  };
+  run(std::make_integer_sequence<int, kRows>());
+}
+
+// A tile of up to kRows rows and kVectors vectors; vectors without a column are left out.
 template <class V, int kRows, int kVectors>
 void TileOf(const Fp32Tile& t) {
   constexpr int64_t kColumns = int64_t{kVectors} * V::kLanes;
   const auto run = [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) {
-    if (t.columns <= kColumns / 2) {
-      static_cast<void>(((t.rows == kIndex + 1 && (SumTile<V, kIndex + 1, kVectors / 2>(t, kColumns), true)) || ...));
-    } else {
-      static_cast<void>(((t.rows == kIndex + 1 && (SumTile<V, kIndex + 1, kVectors>(t, kColumns), true)) || ...));
-    }
+    static_cast<void>(
+        ((t.columns <= (kIndex + 1) * V::kLanes && (TileOfVectors<V, kRows, kIndex + 1>(t, kColumns), true)) || ...));
   };
-  run(std::make_integer_sequence<int, kRows>());
+  run(std::make_integer_sequence<int, kVectors>());
 }
 
 template <class V, int kVectors>

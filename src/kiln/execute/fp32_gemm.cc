@@ -54,7 +54,8 @@ struct PortableOne {
 #if defined(__FP_FAST_FMAF)
     return simd::Scalar::Fma(a, b, c);
 #else
-    return static_cast<float>(PortableLanes::Fma(PortableLanes::Set(a), PortableLanes::Set(b), PortableLanes::Set(c))[0]);
+    return static_cast<float>(
+        PortableLanes::Fma(PortableLanes::Set(a), PortableLanes::Set(b), PortableLanes::Set(c))[0]);
 #endif
   }
 };
@@ -81,9 +82,7 @@ const internal::Fp32Kernels& Fp32KernelsOfProcessor() {
   return internal::kPortableFp32Kernels;
 }
 
-int64_t PackedSize(int64_t depth, int64_t columns, int64_t width) {
-  return CeilDivide(columns, width) * depth * width;
-}
+int64_t PackedSize(int64_t depth, int64_t columns, int64_t width) { return CeilDivide(columns, width) * depth * width; }
 
 void PackColumns(const float* from, int64_t depth, int64_t columns, int64_t row_stride, int64_t column_stride,
                  int64_t width, float* to) {

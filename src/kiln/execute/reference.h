@@ -5,8 +5,8 @@
 //
 // Floats are computed in their own type, fp16 and bf16 in fp32 with one rounding at the end. Elementary functions are
 // evaluated in binary64 (numerics/elementary.h) and rounded once; EvaluateNode takes long sums in binary64, the fast
-// kernels take each sum as one chain of fp32 multiply-adds. Integer arithmetic wraps. Results are the same bits on every
-// processor and for any number of threads.
+// kernels take each sum as one chain of fp32 multiply-adds. Integer arithmetic wraps. Results are the same bits on
+// every processor and for any number of threads.
 #ifndef KILN_EXECUTE_REFERENCE_H_
 #define KILN_EXECUTE_REFERENCE_H_
 

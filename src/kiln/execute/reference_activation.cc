@@ -96,13 +96,9 @@ KernelResult HardSwishKernel(const KernelCall& call) {
   });
 }
 
-KernelResult TanhKernel(const KernelCall& call) {
-  return MapReals(call, elementary::Tanh);
-}
+KernelResult TanhKernel(const KernelCall& call) { return MapReals(call, elementary::Tanh); }
 
-KernelResult ErfKernel(const KernelCall& call) {
-  return MapReals(call, elementary::Erf);
-}
+KernelResult ErfKernel(const KernelCall& call) { return MapReals(call, elementary::Erf); }
 
 KernelResult GeluKernel(const KernelCall& call) {
   const std::string approximate = call.attributes().String("approximate", "none");
@@ -111,15 +107,13 @@ KernelResult GeluKernel(const KernelCall& call) {
   }
   if (approximate != "tanh") return call.Error("approximate is '" + approximate + "'", "use 'none' or 'tanh'");
   const double root = std::sqrt(2 * std::numbers::inv_pi);
-  return MapReals(call, [root](double x) {
-    return 0.5 * x * (1 + elementary::Tanh(root * (x + 0.044715 * x * x * x)));
-  });
+  return MapReals(call,
+                  [root](double x) { return 0.5 * x * (1 + elementary::Tanh(root * (x + 0.044715 * x * x * x))); });
 }
 
 // ln(1 + e^x), written so that neither end overflows nor cancels.
 KernelResult SoftplusKernel(const KernelCall& call) {
-  return MapReals(
-      call, [](double x) { return (x > 0 ? x : 0) + elementary::Log1p(elementary::Exp(-std::abs(x))); });
+  return MapReals(call, [](double x) { return (x > 0 ? x : 0) + elementary::Log1p(elementary::Exp(-std::abs(x))); });
 }
 
 }  // namespace kiln::reference

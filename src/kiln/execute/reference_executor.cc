@@ -99,8 +99,7 @@ StatusOr<std::vector<Tensor>> ReferenceExecutor::State::Run(std::span<const Tens
   std::vector<Shape> shapes;
   for (const Tensor& t : tensors) shapes.push_back(t.shape());
   const bool observable = static_cast<bool>(observer);
-  KILN_ASSIGN_OR_RETURN(const std::shared_ptr<const reference::Plan> plan,
-                        PlanFor(std::move(shapes), observable));
+  KILN_ASSIGN_OR_RETURN(const std::shared_ptr<const reference::Plan> plan, PlanFor(std::move(shapes), observable));
   StatusOr<std::vector<Tensor>> results = plan->Run(tensors, parallel, observer);
   if (!results.ok() && !graph->source().empty()) return WithContext(graph->source(), results.status());
   return results;

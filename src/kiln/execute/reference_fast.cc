@@ -38,7 +38,8 @@ std::optional<ConvGeometry> FindConvolution(const Node& node, const NodeShapes& 
 std::optional<FastProduct> FindGemm(const Node& node, const NodeShapes& shapes) {
   const Shape &a = OperandShape(shapes, 0), &b = OperandShape(shapes, 1), &y = *shapes.result.shape;
   if (a.rank() != 2 || b.rank() != 2 || y.rank() != 2) return std::nullopt;
-  const bool transpose_a = node.attributes().Int("transA", 0) != 0, transpose_b = node.attributes().Int("transB", 0) != 0;
+  const bool transpose_a = node.attributes().Int("transA", 0) != 0,
+             transpose_b = node.attributes().Int("transB", 0) != 0;
   FastProduct p;
   p.rows = y[0];
   p.columns = y[1];

@@ -34,8 +34,8 @@ std::optional<PostOperations> FindActivation(const Node& node);
 // Constants as panels of columns, shared by the plans of one executor.
 class WeightCache {
  public:
-  // The panels of a constant; `pack` makes them when they are asked for first. A constant is packed in more than one way
-  // only if nodes use it differently: `use` tells these apart.
+  // The panels of a constant; `pack` makes them when they are asked for first. A constant is packed in more than one
+  // way only if nodes use it differently: `use` tells these apart.
   std::shared_ptr<const float> Get(const Value& constant, const std::vector<int64_t>& use, size_t elements,
                                    const std::function<void(float* to)>& pack);
 

@@ -20,9 +20,7 @@ namespace {
 using Extents = std::array<int64_t, 3>;
 
 int64_t Volume(const Extents& e) { return e[0] * e[1] * e[2]; }
-int64_t IndexIn(const Extents& extents, const Extents& at) {
-  return (at[0] * extents[1] + at[1]) * extents[2] + at[2];
-}
+int64_t IndexIn(const Extents& extents, const Extents& at) { return (at[0] * extents[1] + at[1]) * extents[2] + at[2]; }
 
 // Calls body(position) for every position inside the extents, row-major.
 template <typename Body>
@@ -110,8 +108,7 @@ class NchwConvolution : public FastNode {
     });
   }
 
-  void Run(std::span<const float* const> operands, const float* residual, float* result,
-           bool parallel) const override {
+  void Run(std::span<const float* const> operands, const float* residual, float* result, bool parallel) const override {
     const int64_t slack = kernels_.columns;  // the last panel is read in full
     const auto elements = static_cast<size_t>(c_.g.in_channels * plane_ + slack);
     const std::shared_ptr<void> bytes = AllocateBuffer(elements * sizeof(float));
@@ -191,8 +188,8 @@ class NchwConvolution : public FastNode {
     std::fill_n(to + end, length - end, 0.0f);
   }
 
-  void MultiplyGroup(int64_t group, const float* weights, const float* planes, const float* bias,
-                     const float* residual, float* result, bool parallel) const {
+  void MultiplyGroup(int64_t group, const float* weights, const float* planes, const float* bias, const float* residual,
+                     float* result, bool parallel) const {
     Fp32Product product;
     product.rows = c_.out_group;
     product.columns = runs_.back().sum + runs_.back().length;
@@ -225,8 +222,8 @@ class NchwConvolution : public FastNode {
   const PostOperations post_;
   const internal::Fp32Kernels& kernels_;
   std::array<std::vector<int64_t>, 3> phases_;
-  Extents pitch_{};                       // of one phase
-  int64_t phase_plane_ = 0, plane_ = 0;   // elements of a phase, and of a channel with all its phases
+  Extents pitch_{};                      // of one phase
+  int64_t phase_plane_ = 0, plane_ = 0;  // elements of a phase, and of a channel with all its phases
   std::vector<int64_t> rows_, a_depth_, b_depth_;
   std::vector<Row> runs_;
 };
@@ -250,20 +247,19 @@ class NhwcConvolution : public FastNode {
     });
     group_panels_ = PackedSize(c_.depth, c_.out_group, kernels_.columns);
     if (weights->is_constant()) {
-      packed_ = cache.Get(*weights, {c_.g.groups, is_depthwise_ ? 1 : 0}, PackedElements(), [&](float* to) {
-        Pack(weights->constant().data<float>().data(), to);
-      });
+      packed_ = cache.Get(*weights, {c_.g.groups, is_depthwise_ ? 1 : 0}, PackedElements(),
+                          [&](float* to) { Pack(weights->constant().data<float>().data(), to); });
     }
   }
 
-  void Run(std::span<const float* const> operands, const float* residual, float* result,
-           bool parallel) const override {
+  void Run(std::span<const float* const> operands, const float* residual, float* result, bool parallel) const override {
     std::vector<float> own(packed_ != nullptr ? 0 : PackedElements());
     if (packed_ == nullptr) Pack(operands[1], own.data());
     const float* panels = packed_ != nullptr ? packed_.get() : own.data();
     const int64_t pixels = Volume(c_.output), channels = c_.g.out_channels;
     std::shared_ptr<void> bytes;
-    if (c_.has_padding) bytes = AllocateBuffer(static_cast<size_t>(Volume(c_.padded) * c_.g.in_channels) * sizeof(float));
+    if (c_.has_padding)
+      bytes = AllocateBuffer(static_cast<size_t>(Volume(c_.padded) * c_.g.in_channels) * sizeof(float));
     for (int64_t image = 0; image < c_.g.batch; ++image) {
       const float* x = operands[0] + image * Volume(c_.input) * c_.g.in_channels;
       if (c_.has_padding) {

@@ -17,14 +17,12 @@ class ProductNode : public FastNode {
       b_depth_.push_back(k * kernels_.columns);
     }
     if (right != nullptr && right->is_constant() && p_.matrices.size() == 1) {
-      packed_ = weights.Get(*right, {p_.depth, p_.columns, p_.b_depth, p_.b_column}, PanelElements(), [&](float* to) {
-        Pack(right->constant().data<float>().data(), to);
-      });
+      packed_ = weights.Get(*right, {p_.depth, p_.columns, p_.b_depth, p_.b_column}, PanelElements(),
+                            [&](float* to) { Pack(right->constant().data<float>().data(), to); });
     }
   }
 
-  void Run(std::span<const float* const> operands, const float* residual, float* result,
-           bool parallel) const override {
+  void Run(std::span<const float* const> operands, const float* residual, float* result, bool parallel) const override {
     std::vector<float> panels(packed_ != nullptr ? 0 : PanelElements());
     int64_t in_panels = -1;
     const float* bias = p_.has_bias ? operands[2] : nullptr;

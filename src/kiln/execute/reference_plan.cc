@@ -27,8 +27,7 @@ class PlanBuilder {
         Append(*node);
         plan_->steps_.back().is_observed = observable_;
       } else if (fused->second->last == node.get()) {
-        AppendFast(*fused->second->heavy, fused->second->last->result(), fused->second->post,
-                   fused->second->residual);
+        AppendFast(*fused->second->heavy, fused->second->last->result(), fused->second->post, fused->second->residual);
       }
     }
     for (const Value* output : graph_.outputs()) plan_->outputs_.push_back(SlotOf(output));

@@ -1,5 +1,5 @@
-// A graph planned for inputs of given shapes: which nodes run on fast kernels, what is fused, and when memory goes back.
-// Built once, run from any number of threads at a time.
+// A graph planned for inputs of given shapes: which nodes run on fast kernels, what is fused, and when memory goes
+// back. Built once, run from any number of threads at a time.
 #ifndef KILN_EXECUTE_REFERENCE_PLAN_H_
 #define KILN_EXECUTE_REFERENCE_PLAN_H_
 

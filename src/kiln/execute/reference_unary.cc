@@ -36,18 +36,10 @@ KernelResult AbsKernel(const KernelCall& call) {
     return x < T{0} ? Negate(x) : x;
   });
 }
-KernelResult ExpKernel(const KernelCall& call) {
-  return MapReals(call, elementary::Exp);
-}
-KernelResult LogKernel(const KernelCall& call) {
-  return MapReals(call, elementary::Log);
-}
-KernelResult SinKernel(const KernelCall& call) {
-  return MapReals(call, elementary::Sin);
-}
-KernelResult CosKernel(const KernelCall& call) {
-  return MapReals(call, elementary::Cos);
-}
+KernelResult ExpKernel(const KernelCall& call) { return MapReals(call, elementary::Exp); }
+KernelResult LogKernel(const KernelCall& call) { return MapReals(call, elementary::Log); }
+KernelResult SinKernel(const KernelCall& call) { return MapReals(call, elementary::Sin); }
+KernelResult CosKernel(const KernelCall& call) { return MapReals(call, elementary::Cos); }
 KernelResult FloorKernel(const KernelCall& call) {
   return MapFloats(call, [](auto x) { return std::floor(x); });
 }

@@ -101,11 +101,11 @@ double LogOfPositive(double x) {
 }
 
 // The first 1,280 bits of 2/pi.
-constexpr uint64_t kTwoOverPi[] = {
-    0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561, 0xb7246e3a424dd2e0,
-    0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4,
-    0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
-    0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab, 0xf0cfbc209af4361d};
+constexpr uint64_t kTwoOverPi[] = {0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
+                                   0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484,
+                                   0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f,
+                                   0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d, 0x7527bac7ebe5f17b,
+                                   0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab, 0xf0cfbc209af4361d};
 
 // 64 bits of 2/pi from bit `first` on; bit 0 is worth 1/2.
 uint64_t BitsOfTwoOverPi(int first) {
@@ -166,7 +166,7 @@ double OfQuadrant(const Angle& angle, int turned) {
   return quadrant < 2 ? value : -value;
 }
 
-constexpr int kErfPieces = 6 * 16 + 1;  // centred at multiples of 1/16 up to 6
+constexpr int kErfPieces = 6 * 16 + 1;    // centred at multiples of 1/16 up to 6
 using ErfPiece = std::array<double, 12>;  // Taylor coefficients
 
 // erf(x) = 2/sqrt(pi) e^(-x^2) (x + 2 x^3/3 + 4 x^5/(3 5) + ...), a sum without cancellation.

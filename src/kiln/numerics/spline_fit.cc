@@ -38,7 +38,9 @@ constexpr std::array<Domain, kSplines> kDomains = {{
     {"softplus", 0, 24, true, true, 0},
 }};
 
-double Sigmoid(double x) { return x < 0 ? elementary::Exp(x) / (1 + elementary::Exp(x)) : 1 / (1 + elementary::Exp(-x)); }
+double Sigmoid(double x) {
+  return x < 0 ? elementary::Exp(x) / (1 + elementary::Exp(x)) : 1 / (1 + elementary::Exp(-x));
+}
 
 struct Quadratic {
   double c0, c1, c2;

@@ -1,5 +1,5 @@
-#include "kiln/numerics/elementary.h"
 #include "kiln/quantise/accuracy.h"
+#include "kiln/numerics/elementary.h"
 
 #include <cmath>
 #include <limits>

@@ -208,7 +208,8 @@ FormulaCode Combination(const Formula& f, const std::vector<Codes>& inputs, cons
   const double step = result.wide ? result.unit : double{result.codes.scale};
   const double greatest = Reach(f, inputs, Greatest(constant), step);
   int shift = 0;
-  if (!result.wide) shift = std::clamp(kProductBits - static_cast<int>(std::ceil(elementary::Log2(greatest))), 0, kMaxShift);
+  if (!result.wide)
+    shift = std::clamp(kProductBits - static_cast<int>(std::ceil(elementary::Log2(greatest))), 0, kMaxShift);
   const double unit = std::ldexp(step, -shift);
   const bool separately = f.combine != AluOp::kAdd;
   double offset = result.wide ? 0 : std::ldexp(result.codes.zero + 0.5, shift);
