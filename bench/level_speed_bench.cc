@@ -1,4 +1,4 @@
-// Images per second of the fp32 reference level (oneDNN) and of the bit-accurate functional level of a systolic 16x16
+// Images per second of the fp32 reference level and of the bit-accurate functional level of a systolic 16x16
 // design point in several formats, on ResNet-20 (trained, from the folder KILN_SHARED names) and on ResNet-18 at
 // 224x224 (random weights: its speed does not depend on them). All run the same images in the same process on all
 // threads; the fastest of several alternating rounds counts. Beside the rates: multiply-accumulates a second of
@@ -6,7 +6,7 @@
 // processor time, too, so that other programs disturb neither. e4m3 and posit8_1 sum in bf16, in array order.
 //
 //   KILN_SHARED=../shared build/bench/level_speed_bench [seconds a network]
-//   KILN_CPU=avx2 DNNL_MAX_CPU_ISA=AVX2 build/bench/level_speed_bench
+//   KILN_CPU=avx2 build/bench/level_speed_bench
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
