@@ -12,10 +12,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <sstream>
+#include <fstream>
 #include <string>
+#include <thread>
 
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
@@ -61,8 +63,7 @@ class Server {
   bool runs() const { return process_ > 0 && waitpid(process_, nullptr, WNOHANG) == 0; }
   // A line of /proc/PID/status, such as "VmHWM".
   std::string Status(const std::string& key) const {
-    const auto text = ReadFile(fmt::format("/proc/{}/status", process_));
-    std::istringstream lines(text.value_or(""));
+    std::ifstream lines(fmt::format("/proc/{}/status", process_));
     for (std::string line; std::getline(lines, line);) {
       if (line.starts_with(key + ":")) return line.substr(line.find_first_not_of(" \t", key.size() + 1));
     }
@@ -94,7 +95,9 @@ int Main(int argc, char** argv) {
     fmt::print(stderr, "{} vta serve does not start\n", program);
     return 1;
   }
-  fmt::print("{:<32}{}, {} open files\n", "server before", server.Status("VmRSS"), server.OpenFiles());
+  const int64_t files_before = server.OpenFiles();
+  fmt::print("{:<32}{}, {} threads, {} open files\n", "server before", server.Status("VmRSS"), server.Status("Threads"),
+             files_before);
   const SoakResults results = Soak(server.port(), kToken, *ParseOriginalConfig("{}", "default"), connections, seed);
   for (size_t kind = 0; kind < HostileClients::kKinds; ++kind) {
     fmt::print("{:<32}{}\n", HostileClients::kNames[kind], results.hostile[kind]);
@@ -105,6 +108,11 @@ int Main(int argc, char** argv) {
              honest.lost.empty() ? "" : ", lost: " + honest.lost);
   fmt::print("{:<32}{}, {} wrong, in {} attempts\n", "honest client, further sessions", honest.sessions,
              honest.wrong_others, honest.attempts);
+  // The last strangers and the honest client leave within the hello's limit.
+  constexpr int kPatience = 200;
+  for (int i = 0; i < kPatience && server.OpenFiles() > files_before; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
   const bool runs = server.runs();
   fmt::print("{:<32}{}\n", "server", runs ? "runs" : "has ended");
   if (runs) {

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <thread>
 
 #include "kiln/targets/vta/remote_server.h"
@@ -133,11 +134,18 @@ TEST(VtaRemoteStrangers, RunningOutOfFileDescriptorsEndsNothing) {
   EXPECT_EQ(*bytes, Bytes(1024, 12));
 }
 
+size_t OpenFiles() {
+  size_t count = 0;
+  for (const auto& file : std::filesystem::directory_iterator("/proc/self/fd")) count += file.path().empty() ? 0 : 1;
+  return count;
+}
+
 // The long soak is bench/vta_serve_soak.cc.
 TEST(VtaRemoteStrangers, ShortSoak) {
   constexpr int64_t kConnections = 4000;
   const auto server = StartLocalServer({.config = kConfig});
   ASSERT_NE(server, nullptr);
+  const size_t files = OpenFiles();
   const SoakResults results = Soak(server->local().port, kTestToken, kConfig, kConnections, /*seed=*/7);
   EXPECT_EQ(results.honest.lost, "");
   EXPECT_EQ(results.honest.wrong, 0);
@@ -150,7 +158,10 @@ TEST(VtaRemoteStrangers, ShortSoak) {
     hostile += results.hostile[kind];
   }
   EXPECT_EQ(hostile, kConnections);
-  // Nothing is left of any of them, and the next client is served.
+  // Nothing is left of any of them, without a further connection; the next client is served.
+  for (int i = 0; i < 20'000 && OpenFiles() > files; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_LE(OpenFiles(), files);
+  EXPECT_EQ(server->machines(), 0);
   const auto bytes = RunOneProgram(*server);
   ASSERT_TRUE(bytes.ok()) << bytes.status();
   EXPECT_EQ(*bytes, Bytes(1024, 12));

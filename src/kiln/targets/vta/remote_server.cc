@@ -55,7 +55,9 @@ RemoteServer::~RemoteServer() {
   Wait();
   {
     const std::scoped_lock lock(mutex_);
-    for (Connection& one : connections_) one.channel->Interrupt();
+    for (Connection& one : connections_) {
+      if (one.stage != Stage::kEnded) one.channel->Interrupt();
+    }
   }
   connections_.clear();  // joins their threads, which take mutex_ to the end; nobody else is left to change the list
 }
@@ -160,7 +162,9 @@ void RemoteServer::Serve(Connection& connection) {
   } catch (const std::exception&) {
     // The channel closes with the connection.
   }
+  // The open files go now; the thread waits to be joined until the next connection comes.
   const std::scoped_lock lock(mutex_);
+  connection.channel.reset();
   connection.stage = Stage::kEnded;
   ended_.notify_all();
 }

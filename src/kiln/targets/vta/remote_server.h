@@ -57,7 +57,7 @@ class RemoteServer {
     kHello,    // a stranger
     kClient,   // has a machine
     kClosing,  // displaced, or the conversation is over; the thread ends within a second
-    kEnded,    // the thread touches nothing any more
+    kEnded,    // the channel is gone, and the thread touches nothing any more
   };
   struct Connection {
     std::unique_ptr<TcpChannel> channel;
