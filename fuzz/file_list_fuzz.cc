@@ -1,5 +1,5 @@
-// Any bytes as a file list: either an error of one line that names the list, or paths that stay inside of the folder and
-// that tools take as plain words.
+// Any bytes as a file list: either an error of one line that names the list, or paths that stay inside of the folder
+// and that tools take as plain words.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>

@@ -71,7 +71,8 @@ StatusOr<NamedArrays> NamedArrays::Open(const fs::path& path) {
   } else {
     KILN_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, budgets::kDataFileBytes));
     out.source_->bytes = std::make_shared<const std::string>(std::move(bytes));
-    KILN_ASSIGN_OR_RETURN(data::NpzArchive archive, data::NpzArchive::Open({path.string(), out.source_->bytes}, budgets::kUnpackedBytes));
+    KILN_ASSIGN_OR_RETURN(data::NpzArchive archive,
+                          data::NpzArchive::Open({path.string(), out.source_->bytes}, budgets::kUnpackedBytes));
     out.source_->archive.emplace(std::move(archive));
     for (const std::string& name : out.source_->archive->names()) found.emplace_back(name, found.size());
   }

@@ -41,7 +41,8 @@ bool TurnQuantise(Graph& graph, Node& root) {
 }
 
 // +scale for x >= 0, else -scale, in operations that vector units have: twice 2^100 carries every number below 0, down
-// to the least subnormal, under -2, and the 1 that is added takes 0 to the side of +1. Then bounds of -1 and 1, exactly.
+// to the least subnormal, under -2, and the 1 that is added takes 0 to the side of +1. Then bounds of -1 and 1,
+// exactly.
 bool TurnBipolarQuant(Graph& graph, Node& root) {
   Value* x = root.operand(0);
   const auto scale = ScalarConstant(root.operand(1));
@@ -60,10 +61,8 @@ bool TurnBipolarQuant(Graph& graph, Node& root) {
   Value* far = add(Op::kMul, {bounded(add(Op::kMul, {x, number(0x1p100f)})), number(0x1p100f)});
   Value* sign = bounded(add(Op::kAdd, {far, number(1)}));
   graph.ReplaceNode(&root, Op::kMul, {sign, number(size)}, {});
-  root.result()->set_quantisation(Quantisation{.type = {.format = *format, .scheme = Scheme::kPerTensor},
-                                               .axis = -1,
-                                               .scales = {size},
-                                               .zero_points = {0}});
+  root.result()->set_quantisation(Quantisation{
+      .type = {.format = *format, .scheme = Scheme::kPerTensor}, .axis = -1, .scales = {size}, .zero_points = {0}});
   return true;
 }
 

@@ -44,8 +44,8 @@ std::vector<Packing> PackingsOf(const Instruction& instruction, const Config& co
 // Another instruction may hide a part of it: a kernel that runs behind others can cost less of a network's time.
 double LowerBound(const Instruction& instruction, const Config& config, std::string* bound_from);
 
-// A lower bound on EstimateCycles of a matrix or depthwise instruction with one tiling, in closed form: the search times
-// tilings in the order of this bound and skips those that it excludes.
+// A lower bound on EstimateCycles of a matrix or depthwise instruction with one tiling, in closed form: the search
+// times tilings in the order of this bound and skips those that it excludes.
 int64_t TilingBound(const Instruction& instruction, const Config& config, const Tiling& tiling);
 
 // What is proved of a vector instruction as it stands. `orders_timed`: whoever made it has timed all orders of its

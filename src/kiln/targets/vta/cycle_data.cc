@@ -66,7 +66,7 @@ bool CycleData::Reaches(const Instruction& in, const DeviceMemory& memory) const
 
 void CycleData::LoadUops(const Instruction& in) {
   const uint64_t first = (AddressOfRow(in, 0, config_) - source_->address) / Config::kUopBytes;
-  KILN_CHECK(in.y_size == 1 && RectangleOf(in) == in.x_size && first + in.x_size <= source_->uops.size());
+  KILN_CHECK(in.y_size == 1 && ElementsMoved(in) == in.x_size && first + in.x_size <= source_->uops.size());
   const auto from = source_->uops.begin() + static_cast<std::ptrdiff_t>(first);
   std::copy_n(from, in.x_size, uops_.begin() + static_cast<std::ptrdiff_t>(in.sram_base));
 }
