@@ -143,6 +143,9 @@ size_t OpenFiles() {
 // The long soak is bench/vta_serve_soak.cc.
 TEST(VtaRemoteStrangers, ShortSoak) {
   constexpr int64_t kConnections = 4000;
+  // The accepting thread prepares the next connection's socket (event queue, timer, wake-up), at the earliest some time
+  // after the server has started. One connection that is left has as many files and its socket: soaks leave dozens.
+  constexpr size_t kFilesOfNextConnection = 4;
   const auto server = StartLocalServer({.config = kConfig});
   ASSERT_NE(server, nullptr);
   const size_t files = OpenFiles();
@@ -159,8 +162,9 @@ TEST(VtaRemoteStrangers, ShortSoak) {
   }
   EXPECT_EQ(hostile, kConnections);
   // Nothing is left of any of them, without a further connection; the next client is served.
-  for (int i = 0; i < 20'000 && OpenFiles() > files; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  EXPECT_LE(OpenFiles(), files);
+  const auto left = [&] { return server->machines() > 0 || OpenFiles() > files + kFilesOfNextConnection; };
+  for (int i = 0; i < 20'000 && left(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_LE(OpenFiles(), files + kFilesOfNextConnection);
   EXPECT_EQ(server->machines(), 0);
   const auto bytes = RunOneProgram(*server);
   ASSERT_TRUE(bytes.ok()) << bytes.status();
