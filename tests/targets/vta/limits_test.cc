@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "fmt/format.h"
-#include "kiln/targets/vta/faults.h"
+#include "kiln/targets/vta/fault_rules.h"
 #include "kiln/targets/vta/kernel.h"
 #include "kiln/targets/vta/lint.h"
 #include "kiln/targets/vta/remote_protocol.h"
