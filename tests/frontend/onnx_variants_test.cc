@@ -78,10 +78,12 @@ Tensor ResultOf(const Case& c) {
   std::vector<std::string> dims;
   for (const int64_t d : c.x.shape().dims()) dims.push_back(std::to_string(d));
   std::string text = InputText("x", dims, ElementCode(c.x)) + c.text + NodeToY(c.op_type, c.more);
-  if (c.op_type == "DynamicQuantizeLinear") {  // which has three results
+  const auto add_results = [&](const std::string& names) {
     const std::string result = "output: 'y' }";
-    text.replace(text.find(result), result.size(), "output: 'y' output: 'scale' output: 'zero' }");
-  }
+    text.replace(text.find(result), result.size(), "output: 'y' " + names + "}");
+  };
+  if (c.op_type == "DynamicQuantizeLinear") add_results("output: 'scale' output: 'zero' ");
+  if (c.op_type == "TopK") add_results("output: 'indices' ");
   return OutputOf(Import(c.opset, text), {c.x});
 }
 
@@ -683,11 +685,63 @@ std::vector<Case> CurrentCases() {
   return cases;
 }
 
+double Logistic(double v) { return 1 / (1 + std::exp(-v)); }
+
+// Two steps of one number each through one hidden unit, by the equations of Operators.md. Weights stand in the order of
+// the standard: z, r, h of GRU; i, o, f, c of LSTM.
+std::vector<Case> RecurrentCases() {
+  const std::vector<float> steps = {0.5, -1};
+  std::vector<Case> cases;
+  const auto add = [&](const std::string& op_type, int opset, const std::vector<float>& w, const std::vector<float>& r,
+                       const std::string& text, const std::string& more, const std::vector<double>& expected) {
+    const auto gates = static_cast<int64_t>(w.size());
+    cases.push_back({op_type, opset, FloatsText("w", {1, gates, 1}, w) + FloatsText("r", {1, gates, 1}, r) + text,
+                     Operands({"w", "r"}) + more + IntAttribute("hidden_size", 1), Floats({2, 1, 1}, steps),
+                     {2, 1, 1, 1}, expected});
+  };
+  const auto rnn = [&](double bias) {
+    std::vector<double> states;
+    double state = 0;
+    for (const float x : steps) states.push_back(state = std::tanh(2 * x + 3 * state + bias));
+    return states;
+  };
+  add("RNN", 1, {2}, {3}, "", IntAttribute("output_sequence", 1), rnn(0));
+  add("RNN", 7, {2}, {3}, FloatsText("b", {1, 2}, {0.5, 0.25}), Operands({"b"}), rnn(0.75));
+  // An empty list of lengths is none.
+  add("RNN", 14, {2}, {3}, IntsText("lengths", {}, 6), Operands({"", "lengths"}), rnn(0));
+  std::vector<double> states;
+  double state = 0, cell = 0;
+  for (const float x : steps) {
+    const double z = Logistic(x + 2 * state), r = Logistic(-x + 3 * state);
+    state = (1 - z) * std::tanh(2 * x + 4 * (r * state)) + z * state;
+    states.push_back(state);
+  }
+  add("GRU", 7, {1, -1, 2}, {2, 3, 4}, "", "", states);
+  states.clear();
+  state = 0;
+  for (const float x : steps) {
+    const double i = Logistic(x + 2 * state), o = Logistic(-x + 3 * state), f = Logistic(3 * x + state);
+    cell = f * cell + i * std::tanh(2 * x - state);
+    states.push_back(state = o * std::tanh(cell));
+  }
+  add("LSTM", 7, {1, -1, 3, 2}, {2, 3, 1, -1}, "", "", states);
+  return cases;
+}
+
+// Operators that took another form, or another name.
+std::vector<Case> IndexCases() {
+  return {{"TopK", 1, "", IntAttribute("k", 2), Floats({1, 4}, {3, 7, 1, 5}), {1, 2}, {7, 5}},
+          {"TopK", 9, "", IntAttribute("k", 1) + IntAttribute("axis", 0), Floats({2, 2}, {3, 7, 4, 5}), {1, 2}, {4, 7}},
+          {"Scatter", 9, IntsText("at", {2, 0}) + FloatsText("updates", {2}, {20, 10}), Operands({"at", "updates"}),
+           Ramp({3}), {3}, {10, 1, 20}}};
+}
+
 std::vector<Case> AllCases() {
   std::vector<Case> all;
   for (const auto& cases :
        {UnaryCases(), VariadicCases(), BroadcastCases(), SlopeCases(), NormalisationCases(), MovingCases(),
-        SoftmaxCases(), ResizeCases(), UpsampleCases(), ComposedCases(), CurrentCases()}) {
+        SoftmaxCases(), ResizeCases(), UpsampleCases(), ComposedCases(), CurrentCases(),
+        RecurrentCases(), IndexCases()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;

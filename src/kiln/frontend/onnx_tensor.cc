@@ -197,7 +197,7 @@ void FreeTypedFields(onnx::TensorProto& proto) {
 
 std::string OnnxTypeName(int64_t data_type) {
   if (data_type < 0 || data_type >= static_cast<int64_t>(std::size(kTypeNames))) {
-    return fmt::format("type {}", data_type);
+    return fmt::format("number {}", data_type);
   }
   return std::string(kTypeNames[data_type]);
 }
