@@ -209,7 +209,7 @@ TEST(VtaEncoding, FieldsHoldTheirGreatestValue) {
 }
 
 // Elements, micro-ops and loops that reach the last place of a buffer, and one further.
-TEST(VtaFaults, BuffersEndWhereTheyEnd) {
+TEST(VtaFaultLimits, BuffersEndWhereTheyEnd) {
   const auto range = [](const Instruction& in, const UopMaximum& uops) {
     return FindRangeFault(in, 0, uops, kConfig).has_value();
   };
