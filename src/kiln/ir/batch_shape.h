@@ -3,10 +3,13 @@
 #ifndef KILN_IR_BATCH_SHAPE_H_
 #define KILN_IR_BATCH_SHAPE_H_
 
+#include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "kiln/ir/shape.h"
+#include "kiln/ir/tensor.h"
 
 namespace kiln {
 
@@ -22,6 +25,19 @@ inline Shape BatchShape(const Shape& one, int64_t samples) {
     dims.insert(dims.begin(), samples);
   }
   return Shape(std::move(dims));
+}
+
+// Returns sample `i` of a tensor of several, of shape `one`, without a copy; `batch` must outlive it.
+inline Tensor SampleOf(const Tensor& batch, const Shape& one, int64_t i) {
+  const int64_t bytes = one.NumElements() * SizeOf(batch.type());
+  return Tensor::View(batch.type(), one, std::shared_ptr<const void>(&batch, [](const void*) {}),
+                      batch.bytes() + i * bytes);
+}
+
+// Copies a sample to its place in a tensor of several. Threads may do so for different samples at once.
+inline void SetSample(const Tensor& one, int64_t i, Tensor* batch) {
+  if (one.num_bytes() == 0) return;
+  std::memcpy(batch->mutable_bytes() + i * one.num_bytes(), one.bytes(), static_cast<size_t>(one.num_bytes()));
 }
 
 }  // namespace kiln

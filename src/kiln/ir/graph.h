@@ -162,6 +162,7 @@ class Graph {
   Node* AddNode(Op op, std::string_view name, std::vector<Value*> operands,
                 const std::vector<std::string>& result_names, Attributes attributes = {}, Node* before = nullptr);
   void MarkOutput(Value* value);
+  void ClearOutputs() { outputs_.clear(); }  // what were outputs stay values
   // Makes `value` the i-th output.
   void SetOutput(int i, Value* value);
   void SetType(Value* value, TensorType type) { value->type_ = std::move(type); }

@@ -1,6 +1,9 @@
 #include "kiln/targets/interface/program.h"
 
+#include <utility>
+
 #include "fmt/format.h"
+#include "kiln/targets/interface/host_tail.h"
 
 namespace kiln {
 
@@ -14,6 +17,11 @@ std::string KernelName(std::span<const Node* const> nodes) {
     if (result != nullptr) return fmt::format("{}_{}", nodes[0]->info().text, result->name());
   }
   return std::string(nodes[0]->info().text);
+}
+
+void Program::SetTail(std::shared_ptr<const HostTail> tail) {
+  tail_ = std::move(tail);
+  kernels_.push_back(tail_->kernel);
 }
 
 int64_t Program::MacsTotal() const {

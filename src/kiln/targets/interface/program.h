@@ -3,6 +3,7 @@
 #define KILN_TARGETS_INTERFACE_PROGRAM_H_
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,6 +40,8 @@ struct KernelInfo {
   bool on_host() const { return !host_reason.empty(); }
 };
 
+struct HostTail;
+
 class Program {
  public:
   virtual ~Program() = default;
@@ -50,6 +53,9 @@ class Program {
   int64_t activation_bytes() const { return activation_bytes_; }
   // On how many images a run of the machine works. Cycles of fewer are those of a machine that is partly empty.
   int64_t images_at_once() const { return images_at_once_; }
+  // What the host runs behind the last kernel, as it has shapes that depend on the data (host_tail.h); null: nothing.
+  const HostTail* tail() const { return tail_.get(); }
+  void SetTail(std::shared_ptr<const HostTail> tail);  // adds its kernel
   int64_t MacsTotal() const;
   // Share of operations that runs on the host, 0 to 1.
   double HostShare() const;
@@ -62,6 +68,9 @@ class Program {
   int64_t images_at_once_ = 1;
   int64_t constant_bytes_ = 0;
   int64_t activation_bytes_ = 0;
+
+ private:
+  std::shared_ptr<const HostTail> tail_;
 };
 
 }  // namespace kiln

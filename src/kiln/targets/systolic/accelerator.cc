@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "fmt/format.h"
-#include "kiln/ir/shape_inference.h"
 #include "kiln/quantise/recipe_names.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/interface/family.h"
+#include "kiln/targets/interface/host_tail.h"
 #include "kiln/targets/systolic/codegen.h"
 #include "kiln/targets/systolic/cost.h"
 #include "kiln/targets/systolic/cycle.h"
@@ -137,16 +137,7 @@ StatusOr<std::unique_ptr<Accelerator>> SystolicAccelerator::WithFormats(const Qu
 
 StatusOr<std::unique_ptr<Program>> SystolicAccelerator::Compile(const Graph& graph,
                                                                 const CompileOptions& options) const {
-  // Passes may leave types open that constants they folded have since decided.
-  const std::vector<Value*> values = graph.Values();
-  const bool known =
-      std::all_of(values.begin(), values.end(), [](const Value* v) { return v->has_shape() && v->shape().IsKnown(); });
-  if (!known) {
-    Graph inferred = graph.Clone();
-    KILN_RETURN_IF_ERROR(InferShapes(inferred));
-    return CompileKnown(inferred, options);
-  }
-  return CompileKnown(graph, options);
+  return CompileWithTail(graph, options, [&](const Graph& known) { return CompileKnown(known, options); });
 }
 
 StatusOr<std::unique_ptr<Program>> SystolicAccelerator::CompileKnown(const Graph& graph,
@@ -161,19 +152,23 @@ StatusOr<RunResult> SystolicAccelerator::Run(const Program& program, const Batch
   const auto* systolic = dynamic_cast<const SystolicProgram*>(&program);
   if (systolic == nullptr)
     return ErrorAt("", name(), "the program was compiled for another family", "compile it for this one");
-  switch (options.level) {
-    case Level::kFunctional:
-      return RunFunctional(*systolic, batch, options);
-    case Level::kCycle:
-      return RunCycle(*systolic, batch, options);
-    case Level::kReference:
-      return ErrorAt("", name(), "the reference level runs graphs, not programs",
-                     "run the network itself at that level");
-    case Level::kRtl:
-      return RunRtl(*systolic, batch, options);
-  }
-  KILN_CHECK(false);
-  return absl::InternalError("");
+  const auto run = [&]() -> StatusOr<RunResult> {
+    switch (options.level) {
+      case Level::kFunctional:
+        return RunFunctional(*systolic, batch, options);
+      case Level::kCycle:
+        return RunCycle(*systolic, batch, options);
+      case Level::kReference:
+        return ErrorAt("", name(), "the reference level runs graphs, not programs",
+                       "run the network itself at that level");
+      case Level::kRtl:
+        return RunRtl(*systolic, batch, options);
+    }
+    KILN_CHECK(false);
+    return absl::InternalError("");
+  };
+  KILN_ASSIGN_OR_RETURN(RunResult result, run());
+  return RunTail(program, batch, std::move(result));
 }
 
 Status SystolicAccelerator::EmitRtl(const Program& program, const std::filesystem::path& folder) const {

@@ -7,22 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "kiln/ir/batch_shape.h"
 #include "kiln/support/parallel.h"
 #include "kiln/targets/systolic/binding.h"
 
 namespace kiln::systolic {
 namespace {
-
-// The shape of N images of a tensor that has `one` as its shape for one image.
-Shape BatchShape(const Shape& one, int64_t images) {
-  std::vector<int64_t> dims = one.dims();
-  if (!dims.empty() && dims[0] == 1) {
-    dims[0] = images;
-  } else {
-    dims.insert(dims.begin(), images);
-  }
-  return Shape(std::move(dims));
-}
 
 Status CheckInputs(const SystolicProgram& program, const Batch& batch) {
   if (batch.inputs.size() != program.inputs().size()) {
@@ -83,18 +73,6 @@ class MemoryPool {
   std::vector<std::unique_ptr<std::vector<uint8_t>>> free_;
 };
 
-// Image `image` of a tensor that holds several, without a copy.
-Tensor ImageOf(const Tensor& tensor, const Shape& one, int64_t image) {
-  const int64_t bytes = one.NumElements() * SizeOf(tensor.type());
-  return Tensor::View(tensor.type(), one, std::shared_ptr<const void>(&tensor, [](const void*) {}),
-                      tensor.bytes() + image * bytes);
-}
-
-void Place(const Tensor& one, int64_t image, Tensor& all) {
-  if (one.num_bytes() > 0)
-    std::memcpy(all.mutable_bytes() + image * one.num_bytes(), one.bytes(), static_cast<size_t>(one.num_bytes()));
-}
-
 }  // namespace
 
 StatusOr<RunResult> RunImages(const SystolicProgram& program, const Batch& batch, const RunOptions& options,
@@ -115,7 +93,7 @@ StatusOr<RunResult> RunImages(const SystolicProgram& program, const Batch& batch
       Status status;
       for (size_t i = 0; i < batch.inputs.size() && status.ok(); ++i) {
         const Binding& binding = program.inputs()[i];
-        status = Store(ImageOf(batch.inputs[i], binding.shape, image), binding, *memory);
+        status = Store(SampleOf(batch.inputs[i], binding.shape, image), binding, *memory);
       }
       if (status.ok()) status = run(image, *memory);
       if (status.ok()) {
@@ -131,8 +109,8 @@ StatusOr<RunResult> RunImages(const SystolicProgram& program, const Batch& batch
           }
         });
         for (size_t i = 0; i < values.size(); ++i) {
-          Place(values[i], image, result.outputs[i]);
-          Place(codes[i], image, result.codes[i]);
+          SetSample(values[i], image, &result.outputs[i]);
+          SetSample(codes[i], image, &result.codes[i]);
         }
       }
       pool.Return(std::move(memory));

@@ -1,11 +1,9 @@
 #include "kiln/targets/vta/accelerator.h"
 
-#include <algorithm>
-
-#include "kiln/ir/shape_inference.h"
 #include "kiln/quantise/recipe_names.h"
 #include "kiln/support/integer.h"
 #include "kiln/targets/interface/family.h"
+#include "kiln/targets/interface/host_tail.h"
 #include "kiln/targets/vta/codegen.h"
 #include "kiln/targets/vta/cost.h"
 #include "kiln/targets/vta/emit.h"
@@ -50,21 +48,18 @@ StatusOr<std::unique_ptr<Program>> VtaAccelerator::Compile(const Graph& graph, c
 
 StatusOr<std::unique_ptr<Program>> VtaAccelerator::CompileWithThreads(const Graph& graph, const CompileOptions& options,
                                                                       int threads) const {
-  // Passes may leave types open that constants they folded have since decided.
-  const std::vector<Value*> values = graph.Values();
-  const bool known =
-      std::all_of(values.begin(), values.end(), [](const Value* v) { return v->has_shape() && v->shape().IsKnown(); });
-  Graph inferred;
-  if (!known) {
-    inferred = graph.Clone();
-    KILN_RETURN_IF_ERROR(InferShapes(inferred));
-  }
+  return CompileWithTail(graph, options,
+                         [&](const Graph& known) { return CompileKnown(known, options, threads); });
+}
+
+StatusOr<std::unique_ptr<Program>> VtaAccelerator::CompileKnown(const Graph& graph, const CompileOptions& options,
+                                                                int threads) const {
   // Whether a layer has a place in the buffers shows when its code is made. One that has none goes to the host, which
   // changes what is around it: from the start.
   TilingMemo tilings;
   for (Refusals refusals;;) {
     const size_t before = refusals.size();
-    KILN_ASSIGN_OR_RETURN(Network network, Lower(known ? graph : inferred, config_, options, refusals));
+    KILN_ASSIGN_OR_RETURN(Network network, Lower(graph, config_, options, refusals));
     FoldRows(&network, config_);
     StatusOr<std::unique_ptr<VtaProgram>> program = Generate(std::move(network), config_, threads, &tilings, &refusals);
     if (program.ok()) return std::move(program).value();
@@ -80,7 +75,8 @@ StatusOr<RunResult> VtaAccelerator::Run(const Program& program, const Batch& bat
   if (options.level == Level::kReference) {
     return ErrorAt("", name(), "the reference level runs graphs, not programs", "run the network itself at that level");
   }
-  return RunNetwork(*compiled, batch, options);
+  KILN_ASSIGN_OR_RETURN(RunResult result, RunNetwork(*compiled, batch, options));
+  return RunTail(program, batch, std::move(result));
 }
 
 Status VtaAccelerator::EmitRtl(const Program& program, const std::filesystem::path& folder) const {

@@ -42,6 +42,9 @@ class VtaAccelerator final : public Accelerator {
   }
 
  private:
+  // A graph whose shapes are all known.
+  StatusOr<std::unique_ptr<Program>> CompileKnown(const Graph& graph, const CompileOptions& options, int threads) const;
+
   Config config_;
 };
 

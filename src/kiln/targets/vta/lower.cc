@@ -544,10 +544,6 @@ StatusOr<Network> Lowering::Run() {
   }
   for (const Value* value : graph_.Values()) {
     if (value->has_shape() && value->shape().IsKnown()) continue;
-    if (const Node* node = DataDependentNode(value)) {
-      return UnsupportedAt(graph_.source(), node->Describe(), "gives a result whose shape depends on the data",
-                           "compile the network up to this node; the reference level runs all of it");
-    }
     return ErrorAt(graph_.source(), fmt::format("value '{}'", value->name()), "has no known shape",
                    "give the shapes of all inputs, batch 1");
   }

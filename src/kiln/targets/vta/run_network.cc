@@ -1,12 +1,12 @@
 #include "kiln/targets/vta/run_network.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <utility>
 
 #include "fmt/format.h"
+#include "kiln/ir/batch_shape.h"
 #include "kiln/support/check.h"
 #include "kiln/support/integer.h"
 #include "kiln/support/parallel.h"
@@ -17,17 +17,6 @@ namespace kiln::vta {
 namespace {
 
 constexpr int64_t kMostThreads = 5;  // of one run: the device's and the host's
-
-// The shape of N images of a tensor that has `one` as its shape for one image.
-Shape BatchShape(const Shape& one, int64_t images) {
-  std::vector<int64_t> dims = one.dims();
-  if (!dims.empty() && dims[0] == 1) {
-    dims[0] = images;
-  } else {
-    dims.insert(dims.begin(), images);
-  }
-  return Shape(std::move(dims));
-}
 
 Status CheckInputs(const ProgramParts& program, const Batch& batch) {
   if (batch.inputs.size() != program.inputs.size()) {
@@ -109,19 +98,6 @@ class DevicePool {
   std::vector<std::unique_ptr<Device>> free_;
 };
 
-// Image `image` of a tensor that holds several, without a copy.
-Tensor ImageOf(const Tensor& tensor, const Shape& one, int64_t image) {
-  const int64_t bytes = one.NumElements() * SizeOf(tensor.type());
-  return Tensor::View(tensor.type(), one, std::shared_ptr<const void>(&tensor, [](const void*) {}),
-                      tensor.bytes() + image * bytes);
-}
-
-void Place(const Tensor& one, int64_t image, Tensor& all) {
-  if (one.num_bytes() > 0) {
-    std::memcpy(all.mutable_bytes() + image * one.num_bytes(), one.bytes(), static_cast<size_t>(one.num_bytes()));
-  }
-}
-
 // A unit of the machine in a trace, by counters.
 struct UnitRow {
   std::string_view name;
@@ -201,7 +177,7 @@ StatusOr<RunResult> RunNetwork(const VtaProgram& compiled, const Batch& batch, c
     for (int row = 0; row < here; ++row) {
       for (size_t i = 0; i < batch.inputs.size(); ++i) {
         const Shape& shape = program.slots[static_cast<size_t>(program.inputs[i].slot)].shape;
-        run.SetInput(row, i, ImageOf(batch.inputs[i], shape, first + row));
+        run.SetInput(row, i, SampleOf(batch.inputs[i], shape, first + row));
       }
     }
     KILN_RETURN_IF_ERROR(run.Run());
@@ -215,8 +191,8 @@ StatusOr<RunResult> RunNetwork(const VtaProgram& compiled, const Batch& batch, c
         }
       });
       for (size_t i = 0; i < outputs.size(); ++i) {
-        Place(outputs[i].first, first + row, result.outputs[i]);
-        Place(outputs[i].second, first + row, result.codes[i]);
+        SetSample(outputs[i].first, first + row, &result.outputs[i]);
+        SetSample(outputs[i].second, first + row, &result.codes[i]);
       }
     }
     if (!result.cycles_per_image.empty()) {
