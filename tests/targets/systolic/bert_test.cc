@@ -36,9 +36,11 @@ double Difference(const Tensor& got, const Tensor& expected) {
   EXPECT_EQ(got.shape(), expected.shape());
   double difference = 0, size = 0;
   for (int64_t i = 0; i < expected.size(); ++i) {
+    EXPECT_TRUE(std::isfinite(got.ValueAt(i))) << "element " << i;  // max would pass over a NaN
     difference = std::max(difference, std::abs(got.ValueAt(i) - expected.ValueAt(i)));
     size = std::max(size, std::abs(expected.ValueAt(i)));
   }
+  EXPECT_GT(size, 0);
   return difference / size;
 }
 

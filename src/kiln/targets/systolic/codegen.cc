@@ -126,6 +126,11 @@ class Generator {
           }
         }
       }
+      Certificate& certificate = kernel.info.certificate;
+      if (kernel.least_cycles.has_value() && *kernel.least_cycles < certificate.lower_bound) {
+        certificate.lower_bound = *kernel.least_cycles;
+        certificate.optimal = false;
+      }
     }
     return OkStatus();
   }

@@ -11,6 +11,7 @@
 #define KILN_TARGETS_SYSTOLIC_LOWER_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,9 @@ struct Kernel {
   KernelInfo info;
   std::vector<Work> works;              // on the accelerator
   std::unique_ptr<HostWork> host_work;  // else
+  // Nothing that computes the kernel takes fewer cycles, where that is less than `works` prove: they are one of several
+  // ways, with work of their own.
+  std::optional<double> least_cycles;
 };
 
 struct Lowered {

@@ -12,6 +12,7 @@
 #include "kiln/support/check.h"
 #include "kiln/targets/systolic/lower_windows.h"
 #include "kiln/targets/systolic/lowering.h"
+#include "kiln/targets/systolic/schedule.h"
 #include "kiln/targets/systolic/short_rows.h"
 #include "kiln/targets/systolic/stages.h"
 #include "kiln/targets/systolic/timing.h"
@@ -534,17 +535,22 @@ StatusOr<Kernel> Lowering::EmitSoftmax(const Group& group) {
   const size_t before = kernel.works.size();
   KILN_RETURN_IF_ERROR(EmitVector(spec, &kernel.works));
   views_[group.result] = result;
-  if (logarithm || spec.operands.size() > 1 || spec.operands[0].blocked() || result.blocked()) return kernel;
+  if (spec.operands.size() > 1 || spec.operands[0].blocked() || result.blocked()) return kernel;
 
   // Short rows side by side in the lanes, where that takes less time.
   const size_t buffers = out_.buffers.size();
   const auto short_rows = SoftmaxOfShortRows(
-      spec.operands[0], spec.output, group.chain.stages, config_,
+      spec.operands[0], spec.output, logarithm, group.chain.stages, config_,
       [&](const std::string& name, const Shape& shape) { return NewView(name, shape, VectorEncoding(config_)); });
   std::vector<Work> works;
   bool better = short_rows.has_value();
   for (size_t i = 0; better && i < short_rows->size(); ++i) better = EmitVector((*short_rows)[i], &works).ok();
-  if (better && CyclesOf(works, config_) < CyclesOf(std::span(kernel.works).subspan(before), config_)) {
+  const auto row_by_row = std::span(kernel.works).subspan(before);
+  if (better && CyclesOf(works, config_) < CyclesOf(row_by_row, config_)) {
+    kernel.least_cycles = 0;
+    for (const Work& work : row_by_row) {
+      *kernel.least_cycles += CertifyVector(work.instruction, config_, work.orders_timed).lower_bound;
+    }
     kernel.works.resize(before);
     std::move(works.begin(), works.end(), std::back_inserter(kernel.works));
   } else {

@@ -17,8 +17,10 @@ class ShortRows {
   ShortRows(const View& input, const View& output, const Config& config, const MakeView& make_view)
       : input_(input), output_(output), config_(config), make_view_(make_view), length_(input.shape.back()) {}
 
-  std::optional<std::vector<VectorSpec>> Softmax(const std::vector<Stage>& after) {
-    if (length_ == 2) {
+  std::optional<std::vector<VectorSpec>> Softmax(bool logarithm, const std::vector<Stage>& after) {
+    if (logarithm) {
+      LogSoftmaxByTrees(after);
+    } else if (length_ == 2) {
       SoftmaxOfPairs(after);
     } else {
       SoftmaxByTrees(after);
@@ -55,6 +57,19 @@ class ShortRows {
     std::vector<Stage> stages = {With(StageOp::kMultiply, Argument::kOperand1)};
     stages.insert(stages.end(), after.begin(), after.end());
     Add(output_, {powers, Broadcast(inverse, output_.shape)}, stages);
+  }
+
+  void LogSoftmaxByTrees(const std::vector<Stage>& after) {
+    const View greatest = Tree("maxima", input_, StageOp::kMax, {});
+    const View powers = Planes("exponentials", length_);
+    Add(powers, {input_, Broadcast(greatest, input_.shape)},
+        {With(StageOp::kSubtract, Argument::kOperand1), Exponential()});
+    const View logarithm =
+        Tree("sums", powers, StageOp::kAdd, {{.op = StageOp::kFunction, .function = NonlinearFunction::kLog}});
+    std::vector<Stage> stages = {With(StageOp::kSubtract, Argument::kOperand1),
+                                 With(StageOp::kSubtract, Argument::kOperand2)};
+    stages.insert(stages.end(), after.begin(), after.end());
+    Add(output_, {input_, Broadcast(greatest, output_.shape), Broadcast(logarithm, output_.shape)}, stages);
   }
 
   // Combines the planes of a view pairwise as a reduction combines its lanes (isa.h, Reduce): plane i with plane i +
@@ -113,12 +128,12 @@ class ShortRows {
 
 }  // namespace
 
-std::optional<std::vector<VectorSpec>> SoftmaxOfShortRows(const View& input, const View& output,
+std::optional<std::vector<VectorSpec>> SoftmaxOfShortRows(const View& input, const View& output, bool logarithm,
                                                           const std::vector<Stage>& after, const Config& config,
                                                           const MakeView& make_view) {
   const int64_t length = input.shape.back();
-  if (length < 2 || 2 * length > config.lanes()) return std::nullopt;
-  return ShortRows(input, output, config, make_view).Softmax(after);
+  if (length < 2 || length >= config.lanes()) return std::nullopt;
+  return ShortRows(input, output, config, make_view).Softmax(logarithm, after);
 }
 
 }  // namespace kiln::systolic

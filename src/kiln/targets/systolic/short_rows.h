@@ -1,4 +1,4 @@
-// Soft-max over rows that are shorter than a word of the vector unit.
+// Soft-max, and its logarithm, over rows that are shorter than a word of the vector unit.
 //
 // A row of a vector instruction runs along the lanes, so that rows of two elements leave all lanes but two idle. Here
 // the lanes hold the same element of neighbouring rows: the elements of a row become planes, reductions become
@@ -19,9 +19,10 @@ namespace kiln::systolic {
 // Makes a dense view in the vector format.
 using MakeView = std::function<View(const std::string& name, const Shape& shape)>;
 
-// Vector instructions, in order, for `output` = soft-max of `input` along their last axis, followed by `after` on every
-// element. nullopt: rows are too long to gain by it, or the vector unit lacks the stages.
-std::optional<std::vector<VectorSpec>> SoftmaxOfShortRows(const View& input, const View& output,
+// Vector instructions, in order, for `output` = soft-max (`logarithm`: log-soft-max) of `input` along their last axis,
+// followed by `after` on every element. nullopt: rows of one element, rows that fill the lanes, or a vector unit that
+// lacks the stages. Whether it takes less time is for the caller to find out.
+std::optional<std::vector<VectorSpec>> SoftmaxOfShortRows(const View& input, const View& output, bool logarithm,
                                                           const std::vector<Stage>& after, const Config& config,
                                                           const MakeView& make_view);
 
