@@ -45,9 +45,31 @@ TEST(SystolicSchedule, TheSearchFindsTheBestOfItsSpace) {
     const int64_t timed = scheduler.timed();
     ASSERT_TRUE(scheduler.Find(instruction).ok());
     EXPECT_EQ(scheduler.timed(), timed);
+    // Nor with other numbers: a network's blocks are alike but for their scales.
+    instruction.vector.quantise.inverse_scale *= 3;
+    instruction.convolution.pad_code = 1;
+    for (Pass& pass : instruction.vector.passes) {
+      for (Stage& stage : pass.stages) stage.immediate_a += 1;
+    }
+    ASSERT_TRUE(scheduler.Find(instruction).ok());
+    EXPECT_EQ(scheduler.timed(), timed);
   }
   EXPECT_GT(searched, 100);
   EXPECT_GT(skipped_some, 20);
+}
+
+// An instruction takes the same time whatever it computes with, which is what lets blocks share a search.
+TEST(SystolicSchedule, NumbersTakeNoTime) {
+  Random random(23);
+  for (const Opcode opcode : {Opcode::kMatrix, Opcode::kDepthwise, Opcode::kVector}) {
+    for (int i = 0; i < 200; ++i) {
+      Config config = RandomConfig(random);
+      if (opcode == Opcode::kDepthwise && config.depthwise_multipliers == 0) config.depthwise_multipliers = 2;
+      const Instruction instruction = RandomInstruction(random, config, opcode).instruction;
+      EXPECT_EQ(EstimateCycles(WithoutNumbers(instruction), config), EstimateCycles(instruction, config))
+          << Print(instruction, config);
+    }
+  }
 }
 
 // Whatever the tiling, the time is never below the bound; and the bound is no idle one, though it takes every address

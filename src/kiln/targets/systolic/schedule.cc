@@ -289,11 +289,29 @@ Certificate CertifyVector(const Instruction& instruction, const Config& config, 
   return c;
 }
 
+Instruction WithoutNumbers(Instruction in) {
+  in.kernel = 0;
+  in.convolution.pad_code = 0;
+  for (Stream& stream : in.vector.operands) {
+    stream.scale = 1;
+    stream.zero_point = 0;
+  }
+  const auto clear = [](std::vector<Stage>* stages) {
+    for (Stage& stage : *stages) stage.immediate_a = stage.immediate_b = 0;
+  };
+  for (Pass& pass : in.vector.passes) {
+    pass.constant = 0;
+    clear(&pass.stages);
+    clear(&pass.scalar_stages);
+  }
+  in.vector.quantise = QuantiseOut{};
+  return in;
+}
+
 StatusOr<Schedule> Scheduler::Find(const Instruction& instruction) {
   Instruction trial = instruction;
   trial.tiling = Tiling{};
-  trial.kernel = 0;
-  const std::vector<uint8_t> bits = Encode(trial, config_);
+  const std::vector<uint8_t> bits = Encode(WithoutNumbers(trial), config_);
   const std::string key(bits.begin(), bits.end());
   if (const auto it = known_.find(key); it != known_.end()) return it->second;
 

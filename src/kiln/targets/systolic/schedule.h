@@ -52,7 +52,10 @@ int64_t TilingBound(const Instruction& instruction, const Config& config, const 
 // loops. Without that it is optimal only where it meets its bound but for latencies, which every order pays.
 Certificate CertifyVector(const Instruction& instruction, const Config& config, bool orders_timed);
 
-// Schedules instructions; equal shapes are searched once.
+// The instruction with neutral scales, zero points, immediates and bounds of codes: numbers that no time depends on.
+Instruction WithoutNumbers(Instruction instruction);
+
+// Schedules instructions; those that are alike without their numbers are searched once.
 class Scheduler {
  public:
   explicit Scheduler(const Config& config) : config_(config) {}
