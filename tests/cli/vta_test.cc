@@ -109,9 +109,8 @@ TEST_F(VtaCommands, TextThereAndBack) {
   // Whatever a file holds goes to no terminal but as text.
   Write("other.txt", "---- \x1b[31m\xff");
   const Outcome other = Call({"vta", "assemble", Path("other.txt"), "-o", Path("other.bin")});
-  EXPECT_EQ(other.err,
-            "kiln: " + Path("other.txt") +
-                ": line 1: ' [31m\uFFFD' is no instruction; LOAD, STORE, GEMM, ALU, NOP, FINISH or raw\n");
+  EXPECT_EQ(other.err, "kiln: " + Path("other.txt") +
+                           ": line 1: ' [31m\uFFFD' is no instruction; LOAD, STORE, GEMM, ALU, NOP, FINISH or raw\n");
   Write("again.txt", text.out);
   ASSERT_EQ(Call({"vta", "assemble", Path("again.txt"), "-o", Path("again.bin")}).code, kExitOk);
   EXPECT_EQ(*ReadFile(Path("again.bin")), *ReadFile(Path("program.bin")));

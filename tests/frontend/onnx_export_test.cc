@@ -146,8 +146,8 @@ TEST(OnnxExport, QuantisesAnnotatedValues) {
   x->set_quantisation(PerTensor("uint8", 0.015625f, 100, false));
   y->set_quantisation(PerTensor("int4", 0.125f, 0, true));
   const Graph again = RoundTrip(graph);
-  EXPECT_EQ(OperatorsOf(again), (std::vector<std::string>{"QuantizeLinear", "DequantizeLinear", "Relu", "Clip",
-                                                          "Quantise", "Identity"}));
+  EXPECT_EQ(OperatorsOf(again),
+            (std::vector<std::string>{"QuantizeLinear", "DequantizeLinear", "Relu", "Clip", "Quantise", "Identity"}));
   EXPECT_EQ(again.inputs()[0]->name(), "x");
   EXPECT_EQ(again.outputs()[0]->name(), "y");
   const Tensor input = RandomTensor({1, 64}, 6, -3, 3);

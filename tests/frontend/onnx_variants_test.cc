@@ -695,9 +695,13 @@ std::vector<Case> RecurrentCases() {
   const auto add = [&](const std::string& op_type, int opset, const std::vector<float>& w, const std::vector<float>& r,
                        const std::string& text, const std::string& more, const std::vector<double>& expected) {
     const auto gates = static_cast<int64_t>(w.size());
-    cases.push_back({op_type, opset, FloatsText("w", {1, gates, 1}, w) + FloatsText("r", {1, gates, 1}, r) + text,
-                     Operands({"w", "r"}) + more + IntAttribute("hidden_size", 1), Floats({2, 1, 1}, steps),
-                     {2, 1, 1, 1}, expected});
+    cases.push_back({op_type,
+                     opset,
+                     FloatsText("w", {1, gates, 1}, w) + FloatsText("r", {1, gates, 1}, r) + text,
+                     Operands({"w", "r"}) + more + IntAttribute("hidden_size", 1),
+                     Floats({2, 1, 1}, steps),
+                     {2, 1, 1, 1},
+                     expected});
   };
   const auto rnn = [&](double bias) {
     std::vector<double> states;
@@ -732,16 +736,20 @@ std::vector<Case> RecurrentCases() {
 std::vector<Case> IndexCases() {
   return {{"TopK", 1, "", IntAttribute("k", 2), Floats({1, 4}, {3, 7, 1, 5}), {1, 2}, {7, 5}},
           {"TopK", 9, "", IntAttribute("k", 1) + IntAttribute("axis", 0), Floats({2, 2}, {3, 7, 4, 5}), {1, 2}, {4, 7}},
-          {"Scatter", 9, IntsText("at", {2, 0}) + FloatsText("updates", {2}, {20, 10}), Operands({"at", "updates"}),
-           Ramp({3}), {3}, {10, 1, 20}}};
+          {"Scatter",
+           9,
+           IntsText("at", {2, 0}) + FloatsText("updates", {2}, {20, 10}),
+           Operands({"at", "updates"}),
+           Ramp({3}),
+           {3},
+           {10, 1, 20}}};
 }
 
 std::vector<Case> AllCases() {
   std::vector<Case> all;
-  for (const auto& cases :
-       {UnaryCases(), VariadicCases(), BroadcastCases(), SlopeCases(), NormalisationCases(), MovingCases(),
-        SoftmaxCases(), ResizeCases(), UpsampleCases(), ComposedCases(), CurrentCases(),
-        RecurrentCases(), IndexCases()}) {
+  for (const auto& cases : {UnaryCases(), VariadicCases(), BroadcastCases(), SlopeCases(), NormalisationCases(),
+                            MovingCases(), SoftmaxCases(), ResizeCases(), UpsampleCases(), ComposedCases(),
+                            CurrentCases(), RecurrentCases(), IndexCases()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;

@@ -87,7 +87,8 @@ TEST_F(VtaOwnVector, DifferencesAreTold) {
   EXPECT_THAT(FindDifference(*vector, 0).value_or(""), testing::HasSubstr("_nbytes is"));
   EXPECT_THAT(FindDifference(*vector, 0, 10).value_or(""), testing::HasSubstr("too_long"));
   vector->fault = "deadlock";
-  EXPECT_THAT(FindDifference(*vector, 0).value_or(""), testing::HasSubstr("runs to its end; the vector has it stop with deadlock"));
+  EXPECT_THAT(FindDifference(*vector, 0).value_or(""),
+              testing::HasSubstr("runs to its end; the vector has it stop with deadlock"));
 }
 
 // The digest of "abc", of FIPS 180-4's examples, and of nothing.

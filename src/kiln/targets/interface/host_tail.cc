@@ -118,7 +118,7 @@ Stored Store(const Value& output, Tensor computed) {
 
 // Joins the results of one output over all images.
 //   error  images whose results differ in shape
-StatusOr<Tensor> Join(const std::vector<Stored>& images, Tensor Stored::*part, const std::string& name) {
+StatusOr<Tensor> Join(const std::vector<Stored>& images, Tensor Stored::* part, const std::string& name) {
   const Tensor& first = images[0].*part;
   Tensor all(first.type(), BatchShape(first.shape(), std::ssize(images)));
   for (size_t image = 0; image < images.size(); ++image) {

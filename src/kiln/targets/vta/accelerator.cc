@@ -48,8 +48,7 @@ StatusOr<std::unique_ptr<Program>> VtaAccelerator::Compile(const Graph& graph, c
 
 StatusOr<std::unique_ptr<Program>> VtaAccelerator::CompileWithThreads(const Graph& graph, const CompileOptions& options,
                                                                       int threads) const {
-  return CompileWithTail(graph, options,
-                         [&](const Graph& known) { return CompileKnown(known, options, threads); });
+  return CompileWithTail(graph, options, [&](const Graph& known) { return CompileKnown(known, options, threads); });
 }
 
 StatusOr<std::unique_ptr<Program>> VtaAccelerator::CompileKnown(const Graph& graph, const CompileOptions& options,
