@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <utility>
 
 #include "fmt/format.h"
@@ -56,7 +55,7 @@ std::vector<Tile> WholeTiles(const MatrixShape& shape, const MatrixTiling& t) {
 
 // Cuts slices of at most `most` elements off a tile's end; nothing where it has no more than one.
 std::optional<Tile> CutOff(Tile* tile, int64_t most) {
-  Stretch Tile::* axis = tile->blocks.count > 1 ? &Tile::blocks : tile->rows.count > 1 ? &Tile::rows : &Tile::columns;
+  Stretch Tile::*axis = tile->blocks.count > 1 ? &Tile::blocks : tile->rows.count > 1 ? &Tile::rows : &Tile::columns;
   const int64_t count = (tile->*axis).count;
   if (count == 1) return std::nullopt;
   const int64_t slices = std::clamp<int64_t>(most / (tile->elements() / count), 1, count - 1);
@@ -163,14 +162,21 @@ class Planner {
     Chunk chunk;
     chunk.outputs = outputs;
     chunk.inputs = inputs;
+    int64_t pairs = 0;
+    for (int64_t o = outputs.first; o < outputs.end(); ++o) {
+      const BlockRange& range = shape_.reads[static_cast<size_t>(o)];
+      pairs += std::max<int64_t>(0, std::min(range.last, inputs.end()) - std::max(range.first, inputs.first));
+    }
+    if (pairs == 0) return;
+    chunk.pairs.reserve(static_cast<size_t>(pairs));
     for (int64_t i = inputs.first; i < inputs.end(); ++i) {
       for (int64_t o = outputs.first; o < outputs.end(); ++o) {
         const BlockRange& range = shape_.reads[static_cast<size_t>(o)];
         if (i >= range.first && i < range.last) chunk.pairs.push_back({o, i, 0});
       }
     }
-    chunk.weights = shape_.one_weight ? 1 : std::ssize(chunk.pairs) * shape_.kernel.taps();
-    if (!chunk.pairs.empty()) tile->chunks.push_back(std::move(chunk));
+    chunk.weights = shape_.one_weight ? 1 : pairs * shape_.kernel.taps();
+    tile->chunks.push_back(std::move(chunk));
   }
 
   // Rows of slots that are used in turn. With more of them, loads are further ahead, and there are more micro-ops.
@@ -308,11 +314,11 @@ class Planner {
   bool PlaceResidentWeights(Chunk* chunk) {
     bool all_there = true;
     for (Chunk::Pair& pair : chunk->pairs) {
-      const auto there = weights_of_.find({pair.output, pair.input});
-      if (there == weights_of_.end()) {
+      const int64_t there = WeightsOf(pair);
+      if (there < 0) {
         all_there = false;
       } else {
-        pair.weights_at = there->second;
+        pair.weights_at = there;
       }
     }
     if (all_there) return true;
@@ -320,8 +326,14 @@ class Planner {
     chunk->load_weights = true;
     PutPairs(resident_, chunk);
     resident_ += chunk->weights;
-    for (const Chunk::Pair& pair : chunk->pairs) weights_of_[{pair.output, pair.input}] = pair.weights_at;
+    for (const Chunk::Pair& pair : chunk->pairs) WeightsOf(pair) = pair.weights_at;
     return true;
+  }
+
+  // Where a pair's resident weights stand on chip; -1: they have not been loaded.
+  int64_t& WeightsOf(const Chunk::Pair& pair) {
+    if (weights_of_.empty()) weights_of_.resize(shape_.reads.size() * slots_of_.size(), -1);
+    return weights_of_[static_cast<size_t>(pair.output) * slots_of_.size() + static_cast<size_t>(pair.input)];
   }
 
   void PutPairs(int64_t at, Chunk* chunk) const {
@@ -410,7 +422,7 @@ class Planner {
   size_t input_cursor_ = SIZE_MAX;
   int64_t weight_slot_ = 1, resident_ = 0;
   std::vector<WeightSlot> weight_slots_;
-  std::map<std::array<int64_t, 2>, int64_t> weights_of_;  // resident
+  std::vector<int64_t> weights_of_;  // WeightsOf: [output block][input block]
   size_t weight_cursor_ = SIZE_MAX;
 };
 
