@@ -3,19 +3,27 @@
 //   node run.mjs MODEL.onnx COUNT FOLDER
 //
 // Writes FOLDER/inputs.bin (COUNT samples of the one input, uniform in [-1, 1), seeded) and FOLDER/output<K>.bin, and
-// prints {"input", "shape", "outputs"} as JSON. A file that ONNX Runtime refuses ends with its message and exit 1.
+// prints {"input", "shape", "outputs", "optimisations", "because"} as JSON. Optimisations are "all", or "basic" where
+// ONNX Runtime takes the file with these alone; "because" is then what it said. A file that it refuses ends with its
+// message and exit 1; one with operators of QONNX or with several inputs with exit 2.
 import fs from 'node:fs';
 import path from 'node:path';
 import ort from 'onnxruntime-node';
 
 const [model, countText, folder] = process.argv.slice(2);
 const count = Number(countText);
-let session;
-try {
-  session = await ort.InferenceSession.create(model, {logSeverityLevel: 4});
-} catch (error) {
-  console.error(String(error.message).split('\n')[0]);
-  process.exit(1);
+let session, optimisations, because = null;
+for (optimisations of ['all', 'basic']) {
+  try {
+    session = await ort.InferenceSession.create(model, {logSeverityLevel: 4, graphOptimizationLevel: optimisations});
+    break;
+  } catch (error) {
+    because = String(error.message).split('\n')[0];
+  }
+}
+if (session === undefined) {
+  console.error(because);
+  process.exit(because.includes('qonnx') ? 2 : 1);
 }
 if (session.inputNames.length !== 1) {
   console.error('the network has several inputs');
@@ -43,4 +51,4 @@ for (let i = 0; i < count; ++i) {
 const bytes = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength);
 fs.writeFileSync(path.join(folder, 'inputs.bin'), bytes(inputs));
 outputs.forEach((rows, k) => fs.writeFileSync(path.join(folder, `output${k}.bin`), Buffer.concat(rows.map(bytes))));
-console.log(JSON.stringify({input: name, shape, outputs: session.outputNames}));
+console.log(JSON.stringify({input: name, shape, outputs: session.outputNames, optimisations, because}));

@@ -1,6 +1,7 @@
 // Evaluate on an accelerator made up for the purpose: it computes at the reference level and errs where it is told to.
 #include "kiln/cli/flow.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

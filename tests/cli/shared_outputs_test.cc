@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "kiln/cli/application.h"
@@ -93,7 +94,8 @@ std::vector<Face> FacesOf(const std::vector<float>& scores, const std::vector<fl
     if (scores[2 * i + 1] <= 0.7f) continue;
     all.push_back({scores[2 * i + 1], {boxes[4 * i], boxes[4 * i + 1], boxes[4 * i + 2], boxes[4 * i + 3]}});
   }
-  std::stable_sort(all.begin(), all.end(), [](const Face& a, const Face& b) { return a.score > b.score; });
+  std::sort(all.begin(), all.end(),
+            [](const Face& a, const Face& b) { return std::tie(b.score, b.box) < std::tie(a.score, a.box); });
   for (const Face& face : all) {
     if (std::none_of(kept.begin(), kept.end(), [&](const Face& k) { return Overlap(face, k) > 0.3f; })) {
       kept.push_back(face);

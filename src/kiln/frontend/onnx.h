@@ -62,7 +62,8 @@ struct ExportOptions {
   Quantisers quantisers = Quantisers::kQdq;
 };
 
-// Writes the graph as a model of opset kOnnxOpset. Where Kiln's operators know more than ONNX's, nodes are added:
+// Writes the graph as a model of opset 20, or of 21 where it has what came with that: 4-bit and 16-bit codes, scales of
+// blocks, scales a channel of a group normalisation. ONNX Runtime takes fewer models of opset 21. Where Kiln's operators know more than ONNX's, nodes are added:
 // Transposes round operators in layout "nhwc", Transpose and Mul for MatMul's transpose_b and alpha. A value annotated
 // with an integer quantisation of up to 16 bits passes through QuantizeLinear and DequantizeLinear, so that other tools
 // compute the quantised network: Clip stands before them where the codes are fewer than those of ONNX's 8 or 16 bits,

@@ -76,6 +76,8 @@ Tensor CodeTensor(ElementType storage, Shape shape, const std::vector<int64_t>& 
 }
 
 constexpr int kMostQuantBits = 16;
+// The first that has Gelu, which the standard passes recognise.
+constexpr int kLeastExportOpset = 20;
 
 // The number that the low `bits` of a code are in two's complement.
 int64_t SignExtended(uint32_t code, int bits) {
@@ -91,6 +93,16 @@ void ForEachChannel(const Shape& shape, const Quantisation& q, const Visit& visi
   const auto channels = static_cast<int64_t>(q.scales.size());
   const int64_t size = shape.NumElements();
   for (int64_t i = 0; i < size; ++i) visit(i, static_cast<size_t>(i / inner % channels));
+}
+
+// Whether a node means something else, or nothing, before opset 21.
+bool NeedsOpset21(const Node& node) {
+  if (node.op() == Op::kGroupNormalization || node.attributes().Has("block_size")) return true;
+  if (node.op() != Op::kQuantizeLinear && node.op() != Op::kDequantizeLinear) return false;
+  const auto has_16_bits = [](const Value* value) {
+    return value != nullptr && (value->element() == ElementType::kInt16 || value->element() == ElementType::kUint16);
+  };
+  return has_16_bits(node.result()) || std::any_of(node.operands().begin(), node.operands().end(), has_16_bits);
 }
 
 class Exporter {
@@ -144,10 +156,10 @@ class Exporter {
   std::set<std::string> node_names_;  // that have been given out
   std::unordered_map<const Value*, std::string> read_names_;
   std::set<std::string> domains_;  // of operators that are not ONNX's own
+  int opset_ = kLeastExportOpset;
 };
 
 StatusOr<std::string> Exporter::Run() {
-  model_.set_ir_version(kOnnxIrVersion);
   model_.set_producer_name("kiln");
   proto_.set_name(graph_.name().empty() ? "graph" : graph_.name());
   for (const auto& [key, value] : graph_.metadata()) {
@@ -165,7 +177,8 @@ StatusOr<std::string> Exporter::Run() {
     }
   }
   AddOutputs();
-  model_.add_opset_import()->set_version(kOnnxOpset);
+  model_.set_ir_version(opset_ == kOnnxOpset ? kOnnxIrVersion : kOnnxIrVersion - 1);
+  model_.add_opset_import()->set_version(opset_);
   for (const std::string& domain : domains_) {
     auto* opset = model_.add_opset_import();
     opset->set_domain(domain);
@@ -315,6 +328,7 @@ std::vector<int64_t> LayoutPermutation(int rank, bool to_nchw) {
 }
 
 Status Exporter::AddNode(const Node& node) {
+  if (NeedsOpset21(node)) opset_ = kOnnxOpset;
   std::vector<std::string> operands, results;
   for (const Value* operand : node.operands()) operands.push_back(operand == nullptr ? "" : ReadName(*operand));
   for (const Value* result : node.results()) results.push_back(result == nullptr ? "" : WrittenName(*result));
@@ -416,8 +430,10 @@ Status Exporter::CannotExpress(const Value& value, std::string_view why) const {
 void Exporter::CodeInitialiser(const std::string& name, const Shape& shape, const Storage& storage,
                                const std::vector<int64_t>& codes) {
   if (storage.narrow.empty()) {
+    if (SizeOf(storage.element) == 2) opset_ = kOnnxOpset;
     Initialiser(name, CodeTensor(storage.element, shape, codes));
   } else {
+    if (!storage.is_float()) opset_ = kOnnxOpset;
     WriteNarrowTensor(storage.narrow, shape, codes, name, proto_.add_initializer());
   }
 }
@@ -574,6 +590,7 @@ Status Exporter::QuantiseBlocks(const Value& value, const Quantisation& q) {
   onnx::NodeProto* node = Emit("DequantizeLinear", value.name(), {code_name, scale_name}, {value.name()});
   SetAttribute(node, "axis", int64_t{q.axis});
   SetAttribute(node, "block_size", block);
+  opset_ = kOnnxOpset;
   return OkStatus();
 }
 
@@ -588,7 +605,13 @@ Status Exporter::QuantiseActivation(const Value& value, const Quantisation& q, c
     Initialiser(least, Tensor::Scalar(DequantiseCode(used.low, q.scales[0], q.zero_points[0])));
     Initialiser(greatest, Tensor::Scalar(DequantiseCode(used.high, q.scales[0], q.zero_points[0])));
     const std::string clipped = FreshName(value.name() + "/clipped");
-    Emit("Clip", clipped, {real, least, greatest}, {clipped});
+    if (storage.narrow.empty()) {
+      Emit("Clip", clipped, {real, least, greatest}, {clipped});
+    } else {  // ONNX Runtime takes no Clip in front of 4-bit codes
+      const std::string bounded = FreshName(value.name() + "/bounded");
+      Emit("Max", bounded, {real, least}, {bounded});
+      Emit("Min", clipped, {bounded, greatest}, {clipped});
+    }
     real = clipped;
   }
   const auto [scale, zero_point] = ScaleAndZeroPoint(value, q, storage);
