@@ -131,6 +131,7 @@ class Planner {
     const int64_t most = ChunkOf(*tile, first, range.count());
     const bool grow = first && t_.threads > 1;
     int64_t piece = grow ? 1 : std::min(most, 2 * AlikeChunk(*tile));
+    tile->chunks.reserve(static_cast<size_t>(CeilDivide(range.count(), most) + (grow ? 6 : 2)));
     for (int64_t at = range.first, cut = 0; at < range.last; at += piece, ++cut) {
       if (cut > 1) piece = std::min(2 * piece, most);
       const Stretch inputs{at, std::min(piece, range.last - at)};
@@ -168,11 +169,12 @@ class Planner {
       pairs += std::max<int64_t>(0, std::min(range.last, inputs.end()) - std::max(range.first, inputs.first));
     }
     if (pairs == 0) return;
-    chunk.pairs.reserve(static_cast<size_t>(pairs));
+    chunk.pairs.resize(static_cast<size_t>(pairs));
+    auto pair = chunk.pairs.begin();
     for (int64_t i = inputs.first; i < inputs.end(); ++i) {
       for (int64_t o = outputs.first; o < outputs.end(); ++o) {
         const BlockRange& range = shape_.reads[static_cast<size_t>(o)];
-        if (i >= range.first && i < range.last) chunk.pairs.push_back({o, i, 0});
+        if (i >= range.first && i < range.last) *pair++ = {o, i, 0};
       }
     }
     chunk.weights = shape_.one_weight ? 1 : pairs * shape_.kernel.taps();
@@ -370,9 +372,11 @@ class Planner {
   // Whether besides an output block's weights are always as far from the next one's.
   bool LoopsOutputs(const Tile& tile, const Chunk& chunk) const {
     if (!LoopsPixels(tile, chunk)) return false;
-    for (size_t n = 0; n < chunk.pairs.size(); ++n) {
-      const size_t output = n % static_cast<size_t>(chunk.outputs.count);
-      if (chunk.pairs[n].weights_at != chunk.pairs[n - output].weights_at + static_cast<int64_t>(output)) return false;
+    for (auto pair = chunk.pairs.begin(); pair != chunk.pairs.end();) {
+      const int64_t first = pair->weights_at;
+      for (int64_t output = 0; output < chunk.outputs.count; ++output, ++pair) {
+        if (pair->weights_at != first + output) return false;
+      }
     }
     return true;
   }
@@ -382,10 +386,12 @@ class Planner {
     if (!LoopsPixels(tile, chunk)) return false;
     const int64_t step = chunk.input_weight_step();
     if (step < 0) return false;
-    for (size_t n = 0; n < chunk.pairs.size(); ++n) {
-      const size_t output = n % static_cast<size_t>(chunk.outputs.count);
-      const auto input = static_cast<int64_t>(n / static_cast<size_t>(chunk.outputs.count));
-      if (chunk.pairs[n].weights_at != chunk.pairs[output].weights_at + input * step) return false;
+    auto pair = chunk.pairs.begin();
+    for (int64_t input = 0; input < chunk.inputs.count; ++input) {
+      auto first = chunk.pairs.begin();
+      for (int64_t output = 0; output < chunk.outputs.count; ++output, ++pair, ++first) {
+        if (pair->weights_at != first->weights_at + input * step) return false;
+      }
     }
     for (size_t i = 1; i < chunk.inputs_at.size(); ++i) {
       if (chunk.inputs_at[i] - chunk.inputs_at[i - 1] != slot_elements_) return false;
