@@ -46,6 +46,31 @@ Graph SmallNet() {
   return graph;
 }
 
+// Two rows of a masked attention: what counts of the masks is 16 below the row's greatest, 2.5 and -1.
+TEST(Calibrate, MasksInFrontOfASoftmaxTakeNoCodes) {
+  for (const bool also_elsewhere : {false, true}) {
+    Graph graph("attention");
+    const TensorType type{ElementType::kFloat32, Shape{1, 2, 3}};
+    Value* scores = graph.AddInput("scores", type);
+    Value* mask = graph.AddConstant("mask", Tensor::Of<float>({1, 2, 3}, {0, 0, -10000, 0, -10000, -10000}));
+    const auto add = [&](Op op, std::string_view name, std::vector<Value*> operands) {
+      Value* result = graph.AddNode(op, name, std::move(operands), {std::string(name)})->result();
+      graph.SetType(result, type);
+      return result;
+    };
+    Value* masked = add(Op::kAdd, "masked", {scores, mask});
+    graph.MarkOutput(add(Op::kSoftmax, "shares", {masked}));
+    if (also_elsewhere) graph.MarkOutput(add(Op::kNeg, "negative", {masked}));
+    const Tensor image = Tensor::Of<float>({1, 2, 3}, {2.5f, 0.5f, 7, -1, 3, 3});
+    const auto data = Calibrate(graph, std::span(&image, 1), 1);
+    ASSERT_TRUE(data.ok()) << data.status();
+    const Histogram* histogram = data->Find("masked");
+    ASSERT_NE(histogram, nullptr);
+    EXPECT_EQ(histogram->max(), 2.5f);
+    EXPECT_EQ(histogram->min(), also_elsewhere ? -9997.0f : -17.0f);
+  }
+}
+
 TEST(Calibrate, EqualsOneImageAfterTheOther) {
   const Graph graph = SmallNet();
   const Tensor images = RandomTensor({21, 2, 6, 6}, 5);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -16,6 +17,8 @@ namespace kiln {
 namespace {
 
 constexpr int kChannelBinsLog2 = 9;
+// e^-16 is 1.1e-7: less than the last bit of probabilities of 16 bits, for rows of hundreds of such elements, too.
+constexpr float kSoftmaxReach = 16;
 constexpr int64_t kImagesAPiece = 8;  // histograms are merged once a piece
 
 // Images [begin, end) of a batch, sharing its bytes.
@@ -32,6 +35,39 @@ struct Histograms {
   std::unordered_map<const Value*, Histogram> values;
   std::unordered_map<const Value*, std::vector<Histogram>> channels;
 };
+
+// The axis of the soft-maxes that a value goes to, if it goes nowhere else.
+std::optional<int> SoftmaxAxis(const Value& value, int rank) {
+  std::optional<int> common;
+  for (const Node* user : value.users()) {
+    if (user->op() != Op::kSoftmax) return std::nullopt;
+    const int64_t named = user->attributes().Int("axis", -1);
+    const auto axis = static_cast<int>(named < 0 ? named + rank : named);
+    if (axis < 0 || axis >= rank || (common.has_value() && *common != axis)) return std::nullopt;
+    common = axis;
+  }
+  return common;
+}
+
+// Raises what lies so far below the greatest of its row that a soft-max makes nothing of it: masks.
+Tensor WithoutMasks(const Tensor& tensor, int axis) {
+  Tensor raised = tensor.Clone();
+  const std::span<float> values = raised.data<float>();
+  int64_t inner = 1;
+  for (int i = axis + 1; i < tensor.shape().rank(); ++i) inner *= tensor.shape()[i];
+  const int64_t length = tensor.shape()[axis], row = length * inner;
+  for (int64_t begin = 0; row > 0 && begin < tensor.size(); begin += row) {
+    for (int64_t i = begin; i < begin + inner; ++i) {
+      float most = values[static_cast<size_t>(i)];
+      for (int64_t at = i; at < begin + row; at += inner) most = std::max(most, values[static_cast<size_t>(at)]);
+      for (int64_t at = i; at < begin + row; at += inner) {
+        float& x = values[static_cast<size_t>(at)];
+        x = std::max(x, most - kSoftmaxReach);
+      }
+    }
+  }
+  return raised;
+}
 
 // Counts the elements of each index of an axis on their own.
 void AddByChannel(const Tensor& tensor, int axis, std::vector<Histogram>* channels) {
@@ -57,8 +93,10 @@ StatusOr<Histograms> RunPiece(const ReferenceExecutor& executor, std::span<const
   std::vector<Tensor> piece;
   for (const Tensor& input : inputs) piece.push_back(Slice(input, begin, end));
   Histograms histograms;
-  const auto observe = [&](const Value& value, const Tensor& tensor) {
-    if (tensor.type() != ElementType::kFloat32) return;
+  const auto observe = [&](const Value& value, const Tensor& computed) {
+    if (computed.type() != ElementType::kFloat32) return;
+    const std::optional<int> softmax = SoftmaxAxis(value, computed.shape().rank());
+    const Tensor tensor = softmax.has_value() ? WithoutMasks(computed, *softmax) : computed;
     histograms.values[&value].Add(tensor.data<float>());
     const std::optional<int> axis = axes == nullptr ? std::nullopt : axes->Of(&value);
     if (axis.has_value()) AddByChannel(tensor, *axis, &histograms.channels[&value]);

@@ -18,7 +18,9 @@ struct CalibrateOptions {
   bool by_channel = false;
 };
 
-// Runs the graph at the reference level on the first `images` images and collects inputs and results of all nodes.
+// Runs the graph at the reference level on the first `images` images and collects inputs and results of all nodes. Of
+// values that only go to soft-maxes, what lies more than 16 below the greatest of its row counts as 16 below: the masks
+// of attention, -10000 and the like, would leave no codes for the others.
 //   inputs   one tensor for each graph input, [images, ...]; the graph's own batch dimension is 1
 //   images   at most this many are used
 // The result is the same for any number of threads.

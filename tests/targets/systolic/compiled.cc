@@ -4,9 +4,10 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "kiln/execute/reference.h"
+#include "kiln/ir/batch_shape.h"
 #include "kiln/ir/shape_inference.h"
 #include "kiln/passes/pipeline.h"
+#include "kiln/quantise/calibrate.h"
 #include "kiln/quantise/quantise.h"
 #include "kiln/targets/systolic/codegen.h"
 #include "kiln/targets/systolic/lower.h"
@@ -18,18 +19,14 @@ StatusOr<Graph> Prepare(Graph graph, const std::vector<std::vector<Tensor>>& ima
   KILN_RETURN_IF_ERROR(RunPasses(graph, StandardPipeline(), context));
   KILN_RETURN_IF_ERROR(RunPasses(graph, LayoutPipeline(), context));
   KILN_RETURN_IF_ERROR(InferShapes(graph));
-  CalibrationData data;
-  KILN_ASSIGN_OR_RETURN(const auto executor, ReferenceExecutor::Create(graph));
-  for (const std::vector<Tensor>& image : images) {
-    const auto observe = [&](const Value& value, const Tensor& tensor) {
-      if (tensor.type() != ElementType::kFloat32) return;
-      Histogram histogram;
-      histogram.Add(tensor.data<float>());
-      data.Add(value.name(), histogram);
-    };
-    KILN_RETURN_IF_ERROR(executor->Run(image, observe).status());
+  std::vector<Tensor> batch;
+  for (const Tensor& first : images.front()) {
+    batch.emplace_back(first.type(), BatchShape(first.shape(), std::ssize(images)));
   }
-  data.set_images(static_cast<int64_t>(images.size()));
+  for (size_t image = 0; image < images.size(); ++image) {
+    for (size_t i = 0; i < batch.size(); ++i) SetSample(images[image][i], static_cast<int64_t>(image), &batch[i]);
+  }
+  KILN_ASSIGN_OR_RETURN(const CalibrationData data, Calibrate(graph, batch, std::ssize(images)));
   return Quantise(graph, recipe, data);
 }
 
