@@ -1,5 +1,5 @@
-// Convolutions by their definition, of any number of spatial axes. The fast ones run on oneDNN (reference_plan.h);
-// these are their oracle.
+// Convolutions by their definition, of any number of spatial axes. The fast ones stand in
+// reference_fast_convolution.cc; these are their oracle, and run what those do not take.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>

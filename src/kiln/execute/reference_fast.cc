@@ -1,12 +1,14 @@
 #include "kiln/execute/reference_fast.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
 
 #include "kiln/execute/reference_fast_nodes.h"
 #include "kiln/ir/window.h"
-#include "kiln/support/check.h"
 
 namespace kiln::reference {
 namespace {
@@ -32,6 +34,7 @@ std::optional<ConvGeometry> FindConvolution(const Node& node, const NodeShapes& 
   StatusOr<ConvGeometry> geometry = ResolveConv(node, OperandShape(shapes, 0), OperandShape(shapes, 1));
   if (!geometry.ok() || geometry->rank() > 3 || geometry->OutputShape() != *shapes.result.shape) return std::nullopt;
   if (Present(shapes, 2) && OperandShape(shapes, 2) != Shape{geometry->out_channels}) return std::nullopt;
+  if (!IsWithinBudget(*geometry)) return std::nullopt;
   return *std::move(geometry);
 }
 
@@ -111,9 +114,11 @@ std::optional<FastProduct> FindMatMul(const Node& node, const NodeShapes& shapes
 
 }  // namespace
 
-std::shared_ptr<void> AllocateBuffer(size_t bytes) {
-  void* storage = std::aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
-  KILN_CHECK(storage != nullptr);
+StatusOr<std::shared_ptr<void>> AllocateBuffer(size_t bytes) {
+  void* storage = bytes > SIZE_MAX / 2 ? nullptr : std::aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
+  if (storage == nullptr) {
+    return absl::ResourceExhaustedError(fmt::format("out of memory: {} bytes are needed at once", bytes));
+  }
   return std::shared_ptr<void>(storage, std::free);
 }
 
@@ -154,10 +159,11 @@ std::shared_ptr<const float> WeightCache::Get(const Value& constant, const std::
   for (const auto& [known, panels] : entries) {
     if (known == use) return panels;
   }
-  const std::shared_ptr<void> bytes = AllocateBuffer(elements * sizeof(float));
-  auto* to = static_cast<float*>(bytes.get());
+  const StatusOr<std::shared_ptr<void>> bytes = AllocateBuffer(elements * sizeof(float));
+  if (!bytes.ok()) return nullptr;
+  auto* to = static_cast<float*>(bytes->get());
   pack(to);
-  entries.emplace_back(use, std::shared_ptr<const float>(bytes, to));
+  entries.emplace_back(use, std::shared_ptr<const float>(*bytes, to));
   return entries.back().second;
 }
 

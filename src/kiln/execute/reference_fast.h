@@ -13,11 +13,12 @@
 
 #include "kiln/execute/fp32_kernels.h"
 #include "kiln/ir/graph.h"
+#include "kiln/support/status.h"
 
 namespace kiln::reference {
 
-// Uninitialised memory on a 64-byte boundary.
-std::shared_ptr<void> AllocateBuffer(size_t bytes);
+// Uninitialised memory on a 64-byte boundary. Error: there is not so much.
+StatusOr<std::shared_ptr<void>> AllocateBuffer(size_t bytes);
 
 // What is applied to a result before it is stored. The bits are those of separate nodes.
 struct PostOperations {
@@ -34,7 +35,8 @@ std::optional<PostOperations> FindActivation(const Node& node);
 // Constants as panels of columns, shared by the plans of one executor.
 class WeightCache {
  public:
-  // The panels of a constant; `pack` makes them when they are asked for first. A constant is packed in more than one
+  // The panels of a constant; `pack` makes them when they are asked for first. Null where memory does not suffice for
+  // them: then they are packed for each run. A constant is packed in more than one
   // way only if nodes use it differently: `use` tells these apart.
   std::shared_ptr<const float> Get(const Value& constant, const std::vector<int64_t>& use, size_t elements,
                                    const std::function<void(float* to)>& pack);
@@ -48,9 +50,9 @@ class FastNode {
  public:
   virtual ~FastNode() = default;
   // `operands` are the node's, row-major, null for absent. `residual` is null, or as large as `result`, which it may
-  // be. Uses several threads where `parallel` is set; that does not change the bits.
-  virtual void Run(std::span<const float* const> operands, const float* residual, float* result,
-                   bool parallel) const = 0;
+  // be. Uses several threads where `parallel` is set; that does not change the bits. Error: out of memory.
+  virtual Status Run(std::span<const float* const> operands, const float* residual, float* result,
+                     bool parallel) const = 0;
 };
 
 // The types that the operands and the first result of a node have in one run; shapes are known.

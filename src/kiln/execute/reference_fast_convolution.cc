@@ -13,6 +13,7 @@
 
 #include "kiln/execute/fp32_gemm.h"
 #include "kiln/execute/reference_fast_nodes.h"
+#include "kiln/ir/checked_math.h"
 
 namespace kiln::reference {
 namespace {
@@ -31,6 +32,15 @@ void ForEachPosition(const Extents& extents, const Body& body) {
       for (at[2] = 0; at[2] < extents[2]; ++at[2]) body(at);
     }
   }
+}
+
+// Phases of the stride that kernel positions meet: of a stride of 2 with a kernel of 1 only the first.
+std::vector<int64_t> PhasesOf(const WindowAxis& axis) {
+  std::vector<int64_t> phases;
+  for (int64_t k = 0; k < axis.kernel; ++k) phases.push_back(k * axis.dilation % axis.stride);
+  std::sort(phases.begin(), phases.end());
+  phases.erase(std::unique(phases.begin(), phases.end()), phases.end());
+  return phases;
 }
 
 // A convolution of three spatial axes, of which the first may be trivial.
@@ -77,16 +87,8 @@ class NchwConvolution : public FastNode {
   NchwConvolution(const Convolution& c, const PostOperations& post)
       : c_(c), post_(post), kernels_(Fp32KernelsOfProcessor()) {
     for (size_t d = 0; d < 3; ++d) {
-      // Phases that kernel positions meet: of a stride of 2 with a kernel of 1 only the first.
-      const WindowAxis& axis = c_.axes[d];
-      for (int64_t phase = 0; phase < axis.stride; ++phase) {
-        for (int64_t k = 0; k < axis.kernel; ++k) {
-          if (k * axis.dilation % axis.stride != phase) continue;
-          phases_[d].push_back(phase);
-          break;
-        }
-      }
-      pitch_[d] = CeilDivide(c_.padded[d], axis.stride);
+      phases_[d] = PhasesOf(c_.axes[d]);
+      pitch_[d] = CeilDivide(c_.padded[d], c_.axes[d].stride);
     }
     phase_plane_ = Volume(pitch_);
     plane_ = phase_plane_ * static_cast<int64_t>(phases_[0].size() * phases_[1].size() * phases_[2].size());
@@ -108,10 +110,11 @@ class NchwConvolution : public FastNode {
     });
   }
 
-  void Run(std::span<const float* const> operands, const float* residual, float* result, bool parallel) const override {
+  Status Run(std::span<const float* const> operands, const float* residual, float* result,
+             bool parallel) const override {
     const int64_t slack = kernels_.columns;  // the last panel is read in full
     const auto elements = static_cast<size_t>(c_.g.in_channels * plane_ + slack);
-    const std::shared_ptr<void> bytes = AllocateBuffer(elements * sizeof(float));
+    KILN_ASSIGN_OR_RETURN(const std::shared_ptr<void> bytes, AllocateBuffer(elements * sizeof(float)));
     auto* planes = static_cast<float*>(bytes.get());
     std::fill_n(planes + c_.g.in_channels * plane_, slack, 0.0f);
     const float* bias = operands.size() > 2 ? operands[2] : nullptr;
@@ -131,6 +134,7 @@ class NchwConvolution : public FastNode {
         }
       });
     }
+    return OkStatus();
   }
 
  private:
@@ -252,14 +256,19 @@ class NhwcConvolution : public FastNode {
     }
   }
 
-  void Run(std::span<const float* const> operands, const float* residual, float* result, bool parallel) const override {
-    std::vector<float> own(packed_ != nullptr ? 0 : PackedElements());
-    if (packed_ == nullptr) Pack(operands[1], own.data());
-    const float* panels = packed_ != nullptr ? packed_.get() : own.data();
+  Status Run(std::span<const float* const> operands, const float* residual, float* result,
+             bool parallel) const override {
+    std::shared_ptr<void> own, bytes;
+    if (packed_ == nullptr) {
+      KILN_ASSIGN_OR_RETURN(own, AllocateBuffer(PackedElements() * sizeof(float)));
+      Pack(operands[1], static_cast<float*>(own.get()));
+    }
+    const float* panels = packed_ != nullptr ? packed_.get() : static_cast<const float*>(own.get());
     const int64_t pixels = Volume(c_.output), channels = c_.g.out_channels;
-    std::shared_ptr<void> bytes;
-    if (c_.has_padding)
-      bytes = AllocateBuffer(static_cast<size_t>(Volume(c_.padded) * c_.g.in_channels) * sizeof(float));
+    if (c_.has_padding) {
+      const auto elements = static_cast<size_t>(Volume(c_.padded) * c_.g.in_channels);
+      KILN_ASSIGN_OR_RETURN(bytes, AllocateBuffer(elements * sizeof(float)));
+    }
     for (int64_t image = 0; image < c_.g.batch; ++image) {
       const float* x = operands[0] + image * Volume(c_.input) * c_.g.in_channels;
       if (c_.has_padding) {
@@ -275,6 +284,7 @@ class NhwcConvolution : public FastNode {
         for (int64_t group = 0; group < c_.g.groups; ++group) MultiplyGroup(group, x, panels, output, parallel);
       }
     }
+    return OkStatus();
   }
 
  private:
@@ -377,6 +387,22 @@ class NhwcConvolution : public FastNode {
 };
 
 }  // namespace
+
+bool IsWithinBudget(const ConvGeometry& g) {
+  constexpr int64_t kAlwaysAllowed = int64_t{1} << 26;  // elements: 256 MiB
+  int64_t input = g.in_channels, output = g.out_channels, held = g.in_channels;
+  for (const WindowAxis& axis : g.axes) {
+    const int64_t extent = SaturatingAdd(SaturatingMul(axis.dilation, axis.kernel - 1), 1);
+    const int64_t padded = SaturatingAdd(SaturatingMul(axis.output - 1, axis.stride), extent);
+    input = SaturatingMul(input, axis.input);
+    output = SaturatingMul(output, axis.output);
+    // Under NCHW a plane for each phase that kernel positions meet, at most.
+    const int64_t phases = g.nhwc ? 1 : std::min(axis.kernel, axis.stride);
+    const int64_t pitch = g.nhwc ? padded : CeilDiv(padded, axis.stride);
+    held = SaturatingMul(held, SaturatingMul(phases, pitch));
+  }
+  return held <= std::max(kAlwaysAllowed, SaturatingMul(8, SaturatingAdd(input, output)));
+}
 
 std::unique_ptr<FastNode> MakeFastConvolution(const Node& node, const ConvGeometry& geometry,
                                               const PostOperations& post, WeightCache& weights) {

@@ -12,6 +12,9 @@ namespace kiln::reference {
 // What the epilogue of a product is, but for its sums, biases and places.
 internal::Fp32Finish FinishOf(const PostOperations& post, float alpha);
 
+// Whether the input with its padding, which attributes can make of any size, is small enough to be copied.
+bool IsWithinBudget(const ConvGeometry& geometry);
+// Requires IsWithinBudget.
 std::unique_ptr<FastNode> MakeFastConvolution(const Node& node, const ConvGeometry& geometry,
                                               const PostOperations& post, WeightCache& weights);
 

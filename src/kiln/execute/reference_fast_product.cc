@@ -22,14 +22,19 @@ class ProductNode : public FastNode {
     }
   }
 
-  void Run(std::span<const float* const> operands, const float* residual, float* result, bool parallel) const override {
-    std::vector<float> panels(packed_ != nullptr ? 0 : PanelElements());
+  Status Run(std::span<const float* const> operands, const float* residual, float* result,
+             bool parallel) const override {
+    std::shared_ptr<void> own;
+    if (packed_ == nullptr) {
+      KILN_ASSIGN_OR_RETURN(own, AllocateBuffer(PanelElements() * sizeof(float)));
+    }
+    auto* const panels = static_cast<float*>(own.get());
     int64_t in_panels = -1;
     const float* bias = p_.has_bias ? operands[2] : nullptr;
     for (size_t i = 0; i < p_.matrices.size(); ++i) {
       const auto [a, b] = p_.matrices[i];
       if (packed_ == nullptr && in_panels != b) {
-        Pack(operands[1] + b, panels.data());
+        Pack(operands[1] + b, panels);
         in_panels = b;
       }
       Fp32Product product;
@@ -38,7 +43,7 @@ class ProductNode : public FastNode {
       product.a = operands[0] + a;
       product.a_rows = rows_;
       product.a_depth = a_depth_;
-      product.b = packed_ != nullptr ? packed_.get() : panels.data();
+      product.b = packed_ != nullptr ? packed_.get() : panels;
       product.b_depth = b_depth_;
       product.panel_stride = p_.depth * kernels_.columns;
       const int64_t base = static_cast<int64_t>(i) * p_.rows * p_.columns;
@@ -53,6 +58,7 @@ class ProductNode : public FastNode {
         kernels_.finish(finish);
       });
     }
+    return OkStatus();
   }
 
  private:

@@ -208,7 +208,7 @@ const Tensor& Plan::TensorOf(int slot, const std::vector<Cell>& cells) const {
   return s.is_constant ? s.value->constant() : cells[static_cast<size_t>(slot)].tensor;
 }
 
-void Plan::RunFast(const Step& step, bool parallel, std::vector<Cell>& cells) const {
+Status Plan::RunFast(const Step& step, bool parallel, std::vector<Cell>& cells) const {
   std::vector<const float*> operands;
   for (const int slot : step.operands) {
     operands.push_back(slot < 0 ? nullptr : TensorOf(slot, cells).data<float>().data());
@@ -230,13 +230,15 @@ void Plan::RunFast(const Step& step, bool parallel, std::vector<Cell>& cells) co
     target = const_cast<float*>(residual);  // of memory that RunFast has allocated
   } else {
     const Shape& shape = slots_[static_cast<size_t>(step.results[0])].shape;
-    std::shared_ptr<void> buffer = AllocateBuffer(static_cast<size_t>(shape.NumElements()) * sizeof(float));
+    KILN_ASSIGN_OR_RETURN(std::shared_ptr<void> buffer,
+                          AllocateBuffer(static_cast<size_t>(shape.NumElements()) * sizeof(float)));
     target = static_cast<float*>(buffer.get());
     const auto* bytes = static_cast<const std::byte*>(buffer.get());
     result = {Tensor::View(ElementType::kFloat32, shape, std::move(buffer), bytes), true};
   }
-  step.fast->Run(operands, residual, target, parallel);
+  KILN_RETURN_IF_ERROR(step.fast->Run(operands, residual, target, parallel));
   cells[static_cast<size_t>(step.results[0])] = std::move(result);
+  return OkStatus();
 }
 
 StatusOr<std::vector<Tensor>> Plan::Run(std::span<const Tensor> inputs, bool parallel,
@@ -249,7 +251,9 @@ StatusOr<std::vector<Tensor>> Plan::Run(std::span<const Tensor> inputs, bool par
   std::vector<const Tensor*> operands;
   for (const Step& step : steps_) {
     if (step.fast != nullptr) {
-      RunFast(step, parallel, cells);
+      if (Status status = RunFast(step, parallel, cells); !status.ok()) {
+        return WithContext(step.node->Describe(), status);
+      }
     } else {
       operands.clear();
       for (int slot : step.operands) operands.push_back(slot < 0 ? nullptr : &TensorOf(slot, cells));

@@ -49,7 +49,7 @@ class Plan {
     bool is_ours = false;  // memory of this run, which a fast node may overwrite
   };
 
-  void RunFast(const Step& step, bool parallel, std::vector<Cell>& cells) const;
+  Status RunFast(const Step& step, bool parallel, std::vector<Cell>& cells) const;
   const Tensor& TensorOf(int slot, const std::vector<Cell>& cells) const;
 
   std::vector<Slot> slots_;
