@@ -152,6 +152,22 @@ TEST(ReferenceExecutor, BatchesValuesWithoutABatchAxis) {
   EXPECT_EQ((*outputs)[2], Tensor::Of<float>({3, 2}, {1, 1, 4, 4, 9, 9}));
 }
 
+// 2x3 and 3x2 have as many bytes, and no tensor holds both.
+TEST(ReferenceExecutor, ABatchRefusesResultsOfAnotherShape) {
+  Graph graph("net");
+  Value* shape = graph.AddInput("shape", {ElementType::kInt64, Shape{2}});
+  Value* values = graph.AddConstant("values", Iota({6}));
+  graph.MarkOutput(graph.AddNode(Op::kReshape, "reshape", {values, shape}, {"y"})->result());
+  ASSERT_TRUE(InferShapes(graph).ok());
+  const auto executor = ReferenceExecutor::Create(graph);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  const auto same = (*executor)->RunBatch(std::vector<Tensor>{Tensor::Of<int64_t>({2, 2}, {2, 3, 2, 3})});
+  ASSERT_TRUE(same.ok()) << same.status();
+  EXPECT_EQ((*same)[0].shape(), (Shape{2, 2, 3}));
+  EXPECT_THAT(MessageOf((*executor)->RunBatch(std::vector<Tensor>{Tensor::Of<int64_t>({2, 2}, {2, 3, 3, 2})}).status()),
+              HasSubstr("image 1: output 'y': is 3x2, another shape than for the first image"));
+}
+
 TEST(ReferenceExecutor, WrongInputsAreErrorsThatNameThem) {
   const SmallNet net;
   const auto executor = ReferenceExecutor::Create(net.graph);

@@ -170,6 +170,7 @@ StatusOr<std::vector<Tensor>> ReferenceExecutor::RunBatch(std::span<const Tensor
   std::mutex progress_mutex;
   int64_t done = 0;
   std::vector<Tensor> outputs;  // allocated once the first image has shown the shapes
+  std::vector<Shape> shapes;    // of the first image's results
   const auto run = [&](int64_t image) -> Status {
     std::vector<Tensor> slices;
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -187,9 +188,10 @@ StatusOr<std::vector<Tensor>> ReferenceExecutor::RunBatch(std::span<const Tensor
           return state_->Error(place, fmt::format("of {} images would exceed 64 GiB", images), "run smaller batches");
         }
         outputs.emplace_back(result.type(), BatchShape(result.shape(), images));
+        shapes.push_back(result.shape());
       }
       Tensor& whole = outputs[i];
-      if (result.type() != whole.type() || result.num_bytes() * images != whole.num_bytes()) {
+      if (result.type() != whole.type() || result.shape() != shapes[i]) {
         return state_->Error(place, "is " + result.shape().ToString() + ", another shape than for the first image",
                              "a batch needs results of one shape");
       }
