@@ -3,6 +3,7 @@
 //   KILN_CPU           Kiln's own kernels
 //   DNNL_MAX_CPU_ISA   oneDNN, which nothing that decides bits may call
 //   GLIBC_TUNABLES     the C library's versions of exp, log, pow, sin and others
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -91,6 +92,40 @@ TEST_F(Processors, ExportWritesTheSameFile) {
 
 TEST_F(Processors, CompileEmitsTheSameFolder) {
   ExpectTheSameFiles({"compile", kModel, "--on", "systolic-int8-8x8", "--random", "16", "--emit", "OUT/design"});
+}
+
+// Every elementary function of the reference level: those inside a recurrence, in soft-max, and alone.
+TEST_F(Processors, TheReferenceLevelWritesTheSameOutputs) {
+  const fs::path network = folder_.path() / "functions.kir";
+  Random random(6);
+  const auto numbers = [&](int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += fmt::format("{}{:.4f}", i ? ", " : "", random.Uniform(-1, 1));
+    return text;
+  };
+  ASSERT_TRUE(WriteFile(network, fmt::format(R"(graph "functions" {{
+  input %x : f32[16x1x8]
+  const %w : f32[1x64x8] = [{}]
+  const %r : f32[1x64x16] = [{}]
+  const %zw : f32[1x48x8] = [{}]
+  const %zr : f32[1x48x16] = [{}]
+  %y = lstm %x, %w, %r "lstm" : f32[16x1x1x16]
+  %z = gru %x, %zw, %zr {{activations=["Softplus", "Elu"]}} "gru" : f32[16x1x1x16]
+  %e = exp %x "exp" : f32[16x1x8]
+  %t = tanh %x "tanh" : f32[16x1x8]
+  %p = pow %e, %x "pow" : f32[16x1x8]
+  %s = softmax %x "softmax" : f32[16x1x8]
+  output %y
+  output %z
+  output %e
+  output %t
+  output %p
+  output %s
+}}
+)",
+                                             numbers(512), numbers(1024), numbers(384), numbers(768)))
+                  .ok());
+  ExpectTheSameFiles({"run", network.string(), "--level", "reference", "--random", "8", "--outputs", "OUT/y.npz"});
 }
 
 // Noise with labels: whether accuracy is good does not matter here.

@@ -1,5 +1,5 @@
-// RNN, GRU and LSTM as ONNX defines them: a plain recurrence, one step and one sequence at a time. Sums are taken in
-// double and rounded to the element type when an activation takes them.
+// RNN, GRU and LSTM as ONNX defines them: a plain recurrence, one step and one sequence at a time. Sums and activations
+// are computed in double, unrounded; only the states are rounded to the element type, after each step.
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kiln/execute/reference_kernels.h"
+#include "kiln/numerics/elementary.h"
 
 namespace kiln::reference {
 namespace {
@@ -24,18 +25,18 @@ struct FunctionInfo {
 // Names in lower case, by which they are compared: exporters write both "Tanh" and "tanh".
 constexpr FunctionInfo kFunctions[] = {
     {"relu", false, false, 0, 0, [](double x, double, double) { return x < 0 ? 0 : x; }},
-    {"tanh", false, false, 0, 0, [](double x, double, double) { return std::tanh(x); }},
-    {"sigmoid", false, false, 0, 0, [](double x, double, double) { return 1 / (1 + std::exp(-x)); }},
+    {"tanh", false, false, 0, 0, [](double x, double, double) { return elementary::Tanh(x); }},
+    {"sigmoid", false, false, 0, 0, [](double x, double, double) { return 1 / (1 + elementary::Exp(-x)); }},
     {"affine", true, true, 1, 0, [](double x, double a, double b) { return a * x + b; }},
     {"leakyrelu", true, false, 0.01, 0, [](double x, double a, double) { return x < 0 ? a * x : x; }},
     {"thresholdedrelu", true, false, 1, 0, [](double x, double a, double) { return x >= a ? x : 0; }},
-    {"scaledtanh", true, true, 1, 1, [](double x, double a, double b) { return a * std::tanh(b * x); }},
+    {"scaledtanh", true, true, 1, 1, [](double x, double a, double b) { return a * elementary::Tanh(b * x); }},
     {"hardsigmoid", true, true, 0.2, 0.5,
      [](double x, double a, double b) { return std::min(std::max(a * x + b, 0.0), 1.0); }},
-    {"elu", true, false, 1, 0, [](double x, double a, double) { return x < 0 ? a * std::expm1(x) : x; }},
+    {"elu", true, false, 1, 0, [](double x, double a, double) { return x < 0 ? a * elementary::Expm1(x) : x; }},
     {"softsign", false, false, 0, 0, [](double x, double, double) { return x / (1 + std::abs(x)); }},
     {"softplus", false, false, 0, 0,
-     [](double x, double, double) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }},
+     [](double x, double, double) { return std::max(x, 0.0) + elementary::Log1p(elementary::Exp(-std::abs(x))); }},
 };
 
 template <typename T>

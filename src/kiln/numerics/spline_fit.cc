@@ -279,19 +279,19 @@ double NonlinearTarget(NonlinearFunction function, double x) {
   using F = NonlinearFunction;
   switch (function) {
     case F::kExp:
-      return std::exp(x);
+      return elementary::Exp(x);
     case F::kSigmoid:
       return Sigmoid(x);
     case F::kTanh:
-      return std::tanh(x);
+      return elementary::Tanh(x);
     case F::kGelu:
-      return x * std::erfc(-x / std::numbers::sqrt2) / 2;
+      return x * elementary::Erfc(-x / std::numbers::sqrt2) / 2;
     case F::kGeluTanh:
       return x * Sigmoid(2 * std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x));
     case F::kErf:
-      return std::erf(x);
+      return elementary::Erf(x);
     case F::kSoftplus:
-      return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+      return x > 0 ? x + elementary::Log1p(elementary::Exp(-x)) : elementary::Log1p(elementary::Exp(x));
     case F::kSilu:
       return x * Sigmoid(x);
     case F::kHardSigmoid:
@@ -299,11 +299,11 @@ double NonlinearTarget(NonlinearFunction function, double x) {
     case F::kHardSwish:
       return x * std::clamp(x / 6 + 0.5, 0.0, 1.0);
     case F::kLog:
-      return std::log(x);
+      return elementary::Log(x);
     case F::kSqrt:
       return std::sqrt(x);
     case F::kElu:
-      return x > 0 ? x : std::expm1(x);
+      return x > 0 ? x : elementary::Expm1(x);
     case F::kReciprocal:
       return 1 / x;
     case F::kReciprocalSquareRoot:
