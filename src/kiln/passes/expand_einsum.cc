@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 #include <vector>
 
+#include "kiln/ir/checked_math.h"
 #include "kiln/ir/einsum.h"
 #include "kiln/passes/rewrite.h"
 
@@ -11,6 +13,10 @@ namespace kiln {
 namespace {
 
 using Labels = std::vector<int>;
+
+// What a product between operands may hold, in elements, where no operand and not the result is as large. Einsum itself
+// holds nothing between them.
+constexpr int64_t kMostBetween = int64_t{1} << 26;
 
 bool Has(const Labels& labels, int label) { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
 
@@ -24,6 +30,21 @@ class Expander {
  public:
   Expander(Graph& graph, Node& root, EinsumEquation equation)
       : graph_(graph), root_(root), equation_(std::move(equation)) {}
+
+  // Whether all products between operands are small enough to be held.
+  bool IsBounded() const {
+    int64_t most = std::max(kMostBetween, Size(equation_.result));
+    for (const Labels& labels : equation_.operands) most = std::max(most, Size(labels));
+    std::set<int> held(equation_.operands[0].begin(), equation_.operands[0].end());
+    for (int i = 1; i < root_.num_operands(); ++i) {
+      const Labels& right = equation_.operands[static_cast<size_t>(i)];
+      held.insert(right.begin(), right.end());
+      const std::set<int> needed = NeededAfter(i);
+      std::erase_if(held, [&](int label) { return !needed.contains(label); });
+      if (Size(Labels(held.begin(), held.end())) > most) return false;
+    }
+    return true;
+  }
 
   // The value of the whole Einsum.
   Value* Run() {
@@ -52,13 +73,14 @@ class Expander {
   int64_t Size(int label) const { return equation_.sizes[static_cast<size_t>(label)]; }
   int64_t Size(const Labels& labels) const {
     int64_t product = 1;
-    for (int label : labels) product *= Size(label);
+    for (int label : labels) product = SaturatingMul(product, Size(label));
     return product;
   }
 
   Value* Add(Op op, std::vector<Value*> operands, Attributes attributes, const std::vector<int64_t>& dims) {
     const TensorType type{root_.result()->element(), Shape(dims)};
-    Node* node = InsertNode(graph_, &root_, op, root_.name(), std::move(operands), std::move(attributes), type);
+    const std::string name = root_.name().empty() ? "" : root_.name() + "/" + std::to_string(++nodes_);
+    Node* node = InsertNode(graph_, &root_, op, name, std::move(operands), std::move(attributes), type);
     node->set_region(root_.region());
     return node->result();
   }
@@ -145,6 +167,7 @@ class Expander {
   Graph& graph_;
   Node& root_;
   EinsumEquation equation_;
+  int nodes_ = 0;  // that were added
 };
 
 // The equation, when it can be written out.
@@ -181,7 +204,9 @@ StatusOr<Changed> ExpandEinsum::Run(Graph& graph, PassContext&) const {
   return ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
     auto equation = Expandable(root);
     if (!equation.has_value()) return false;
-    Value* value = Expander(g, root, *std::move(equation)).Run();
+    Expander expander(g, root, *std::move(equation));
+    if (!expander.IsBounded()) return false;
+    Value* value = expander.Run();
     // A node carries the result's name and annotation, also where nothing was left to do.
     g.ReplaceNode(&root, Op::kIdentity, {value}, {});
     return true;

@@ -11,7 +11,9 @@ namespace kiln {
 //   no such label                                        =>      mul, broadcast
 //   order of the result's labels                         =>      transpose
 // Reshapes join several labels into the one axis that a matmul takes. Applies when all shapes are known, the elements
-// are fp32, no operand has a label twice, and no length of 1 broadcasts; the rest stays with the host.
+// are fp32, no operand has a label twice, no length of 1 broadcasts, and no product between operands has more than 2^26
+// elements and more than every operand and the result; the rest stays with the host. The nodes of NODE are NODE/1,
+// NODE/2 and so on, in their order.
 class ExpandEinsum final : public Pass {
  public:
   static constexpr std::string_view kName = "expand-einsum";

@@ -109,7 +109,7 @@ bool TakeInScale(Graph& g, Node& root) {
     if (norm == nullptr || c == nullptr || other->quantisation().has_value() || !HasOneUse(g, norm->result())) continue;
     if (norm->result()->type() != root.result()->type() || !CanReplace(g, root.result(), norm->result())) continue;
     const Tensor* scale = FloatConstant(norm->operand(1));
-    if (scale == nullptr) continue;
+    if (scale == nullptr || norm->operand(1)->quantisation().has_value()) continue;
     if (c->size() != 1 && c->shape() != scale->shape()) continue;
     std::vector<float> scales = scale->ToFloats();
     const std::vector<float> factors = c->ToFloats();
