@@ -134,6 +134,19 @@ TEST(Html, TellsALessFortunateRun) {
 }
 
 // Spans a pixel apart or less are joined, so that a long trace gives a page of bounded size.
+TEST(Html, SaysWhyThereIsNoAccuracyAndWhatWasWritten) {
+  RunReport report = ExampleReport();
+  EXPECT_THAT(ToHtml(report), Not(HasSubstr("<dt>accuracy</dt>")));
+  EXPECT_THAT(ToHtml(report), Not(HasSubstr("<dt>written</dt>")));
+  report.no_accuracy = "t.idx has no <labels>";
+  report.outputs_file = "new/out.npz";
+  report.written = {{"logits", "logits", "f32", {100, 10}, "int8 per_tensor"}, {"b", "b", "i64", {100}, ""}};
+  const std::string html = ToHtml(report);
+  EXPECT_EQ(WellFormedFault(html), "");
+  EXPECT_THAT(html, HasSubstr("<dt>accuracy</dt><dd>none: t.idx has no &lt;labels&gt;</dd>"));
+  EXPECT_THAT(html, HasSubstr("<dt>written</dt><dd>new/out.npz: logits f32 100x10 with codes, b i64 100</dd>"));
+}
+
 TEST(Html, LongTracesStaySmall) {
   RunReport report = ExampleReport();
   report.trace->cycles = 10'000'000;

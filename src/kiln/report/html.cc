@@ -114,6 +114,7 @@ std::string Settings(const RunReport& report) {
   if (report.quantisation.has_value()) {
     out += Setting("quantisation", report.quantisation->Describe());
   }
+  if (!report.no_accuracy.empty()) out += Setting("accuracy", "none: " + report.no_accuracy);
   if (report.agreement.has_value()) {
     out += Setting("agreement", fmt::format("{} and quantised name the same class on {}", report.reference,
                                             OfImages(*report.agreement)));
@@ -121,6 +122,7 @@ std::string Settings(const RunReport& report) {
   for (const OutputFidelity& output : report.outputs) {
     out += Setting(&output == report.outputs.data() ? "outputs" : "", FidelityText(output));
   }
+  out += Setting("written", WrittenText(report));
   for (const std::string& note : report.notes) out += Setting("note", note);
   return out + "</dl>";
 }

@@ -102,6 +102,16 @@ std::string FidelityText(const OutputFidelity& output) {
   return fmt::format("'{}': {} of the elements are equal", output.name, Percent(output.equal_share, 2));
 }
 
+std::string WrittenText(const RunReport& report) {
+  if (report.outputs_file.empty()) return "";
+  std::string arrays;
+  for (const RunReport::WrittenOutput& output : report.written) {
+    arrays += fmt::format("{} {} {} {}{}", arrays.empty() ? ":" : ",", output.array, output.type,
+                          Shape(output.shape).ToString(), output.quantisation.empty() ? "" : " with codes");
+  }
+  return report.outputs_file + arrays;
+}
+
 std::string RunReport::Quantisation::Describe() const {
   if (recipe.empty()) return "the network's own parameters";
   return fmt::format("recipe {}, calibrated on {}", recipe, calibration);
@@ -263,14 +273,7 @@ std::string ToText(const RunReport& report, int top) {
     if (const std::string area = AreaLine(report.machine->cost); !area.empty()) lines.Add("area", area);
     if (report.energy.has_value()) lines.Add("energy", EnergyLine(*report.energy) + PartialMark(report));
   }
-  if (!report.outputs_file.empty()) {
-    std::string arrays;
-    for (const RunReport::WrittenOutput& output : report.written) {
-      arrays += fmt::format("{} {} {} {}{}", arrays.empty() ? ":" : ",", output.array, output.type,
-                            Shape(output.shape).ToString(), output.quantisation.empty() ? "" : " with codes");
-    }
-    lines.Add("written", report.outputs_file + arrays);
-  }
+  if (!report.outputs_file.empty()) lines.Add("written", WrittenText(report));
   std::string out = lines.Take();
   const std::string costs = report.machine.has_value() ? CostTable(report.machine->cost, report.energy) : "";
   for (const std::string& table : {KernelTable(report, top), HostTable(report), costs}) {

@@ -100,6 +100,9 @@ struct RunReport {
 // "'logits': signal to quantisation noise 31.2 dB".
 std::string FidelityText(const OutputFidelity& output);
 
+// "out.npz: logits f32 100x10 with codes": what was written with --outputs; empty where nothing was.
+std::string WrittenText(const RunReport& report);
+
 // "tiles of 14x28 pixels, optimal".
 std::string ScheduleText(const KernelInfo& kernel);
 
