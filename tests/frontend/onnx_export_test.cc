@@ -250,5 +250,31 @@ TEST(OnnxExport, EveryOperatorHasAForm) {
   }
 }
 
+// 100,000 nodes of one name, and one that has a name of theirs already. To try all suffixes for each would take
+// minutes.
+TEST(ExportOnnx, GivesAnyNumberOfEqualNamesSuffixes) {
+  constexpr int kNodes = 100'000;
+  Graph graph("g");
+  Value* value = graph.AddInput("x", {ElementType::kFloat32, Shape{1}});
+  for (int i = 0; i < kNodes; ++i) {
+    const std::string name = i == 0 ? "n.3" : "n";
+    value = graph.AddNode(Op::kRelu, name, {value}, {"v" + std::to_string(i)})->result();
+    graph.SetType(value, graph.inputs()[0]->type());
+  }
+  graph.MarkOutput(value);
+  const auto bytes = ExportOnnxBytes(graph);
+  ASSERT_TRUE(bytes.ok()) << MessageOf(bytes.status());
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(*bytes));
+  ASSERT_EQ(model.graph().node_size(), kNodes);
+  const auto name = [&](int i) { return model.graph().node(i).name(); };
+  EXPECT_EQ(name(0), "n.3");
+  EXPECT_EQ(name(1), "n");
+  EXPECT_EQ(name(2), "n.1");
+  EXPECT_EQ(name(3), "n.2");
+  EXPECT_EQ(name(4), "n.4");
+  EXPECT_EQ(name(kNodes - 1), "n." + std::to_string(kNodes - 1));
+}
+
 }  // namespace
 }  // namespace kiln

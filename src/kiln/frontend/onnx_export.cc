@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "kiln/frontend/onnx.h"
 #include "kiln/frontend/onnx_expand.h"
@@ -105,6 +106,27 @@ bool NeedsOpset21(const Node& node) {
   return has_16_bits(node.result()) || std::any_of(node.operands().begin(), node.operands().end(), has_16_bits);
 }
 
+// Names that differ from each other. Each wish remembers how far its suffixes went: passes may give any number of nodes
+// one name.
+class FreshNames {
+ public:
+  void Insert(const std::string& name) { names_.insert(name); }
+  // `wish`, or the first of wish.1, wish.2, ... that is new.
+  std::string Give(const std::string& wish) {
+    if (names_.insert(wish).second) return wish;
+    int& suffix = suffixes_[wish];
+    std::string name;
+    do {
+      name = fmt::format("{}.{}", wish, ++suffix);
+    } while (!names_.insert(name).second);
+    return name;
+  }
+
+ private:
+  std::unordered_set<std::string> names_;
+  std::unordered_map<std::string, int> suffixes_;  // the last that was tried
+};
+
 class Exporter {
  public:
   Exporter(const Graph& graph, const ExportOptions& options)
@@ -152,8 +174,8 @@ class Exporter {
   const ExportOptions& options_;
   onnx::ModelProto model_;
   onnx::GraphProto& proto_;
-  std::set<std::string> names_;       // of values
-  std::set<std::string> node_names_;  // that have been given out
+  FreshNames names_;       // of values
+  FreshNames node_names_;  // that have been given out
   std::unordered_map<const Value*, std::string> read_names_;
   std::set<std::string> domains_;  // of operators that are not ONNX's own
   int opset_ = kLeastExportOpset;
@@ -167,7 +189,7 @@ StatusOr<std::string> Exporter::Run() {
     property->set_key(key);
     property->set_value(value);
   }
-  for (const Value* value : graph_.Values()) names_.insert(value->name());
+  for (const Value* value : graph_.Values()) names_.Insert(value->name());
   KILN_RETURN_IF_ERROR(AddInputs());
   KILN_RETURN_IF_ERROR(AddConstants());
   for (const auto& node : graph_.nodes()) {
@@ -191,18 +213,9 @@ StatusOr<std::string> Exporter::Run() {
   return bytes;
 }
 
-// `wish`, or the first of wish.1, wish.2, ... that is not in `names`, to which it is added.
-std::string AddFreshName(const std::string& wish, std::set<std::string>* names) {
-  std::string name = wish;
-  for (int suffix = 1; !names->insert(name).second; ++suffix) name = fmt::format("{}.{}", wish, suffix);
-  return name;
-}
+std::string Exporter::FreshName(const std::string& wish) { return names_.Give(wish); }
 
-std::string Exporter::FreshName(const std::string& wish) { return AddFreshName(wish, &names_); }
-
-std::string Exporter::FreshNodeName(const std::string& wish) {
-  return wish.empty() ? wish : AddFreshName(wish, &node_names_);
-}
+std::string Exporter::FreshNodeName(const std::string& wish) { return wish.empty() ? wish : node_names_.Give(wish); }
 
 const std::string& Exporter::ReadName(const Value& value) const {
   const auto it = read_names_.find(&value);
