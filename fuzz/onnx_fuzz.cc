@@ -1,16 +1,40 @@
 // Any bytes as an ONNX model: either a graph that inference accepts a second time, that survives export and that the
-// passes leave whole, or an error of one line that names the file.
+// passes leave whole, or an error of one line that names the file. The outline, which shows any model, as well.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "kiln/frontend/onnx.h"
+#include "kiln/frontend/onnx_outline.h"
 #include "kiln/ir/shape_inference.h"
 #include "kiln/ir/verifier.h"
 #include "kiln/passes/pipeline.h"
 #include "kiln/support/check.h"
 
+namespace {
+
+// What `kiln inspect` shows of files that cannot be imported.
+void Outline(const uint8_t* bytes, size_t size) {
+  const int file = ::memfd_create("fuzz", MFD_CLOEXEC);
+  KILN_CHECK(file >= 0 && ::write(file, bytes, size) == static_cast<ssize_t>(size));
+  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  const auto outline = kiln::OutlineOnnx(path);
+  ::close(file);
+  if (outline.ok()) {
+    KILN_CHECK(outline->nodes >= 0 && outline->parameters >= 0);
+    return;
+  }
+  const std::string message = kiln::MessageOf(outline.status());
+  KILN_CHECK(message.rfind(path + ": ", 0) == 0 && message.find('\n') == std::string::npos);
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+  Outline(bytes, size);
   auto graph = kiln::ImportOnnxBytes({reinterpret_cast<const char*>(bytes), size}, "fuzz.onnx", "");
   if (!graph.ok()) {
     const std::string message = kiln::MessageOf(graph.status());

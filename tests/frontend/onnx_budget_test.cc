@@ -8,7 +8,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
 
+#include "kiln/frontend/onnx_outline.h"
 #include "kiln/frontend/onnx_tensor.h"
 #include "kiln/support/budgets.h"
 #include "kiln/support/process.h"
@@ -60,6 +62,45 @@ TEST(OnnxStructure, IsWhatParsingTakes) {
   compare(attributes, "attributes");
   compare(raw, "raw data");
   compare(floats, "floats");
+}
+
+// Fields of onnx.proto that come in another wire type, numbers that an enumeration lacks and groups: protobuf keeps all
+// of them as unknown fields.
+TEST(OnnxStructure, CountsFieldsOfAnotherWireType) {
+  const std::pair<const char*, std::string> fields[] = {
+      {"ir_version as bytes", std::string("\x0a\x00", 2)},
+      {"graph as a number", std::string("\x38\x00", 2)},
+      {"producer_name as four bytes", std::string("\x15\x00\x00\x00\x00", 5)},
+      {"ir_version as eight bytes", std::string("\x09\x00\x00\x00\x00\x00\x00\x00\x00", 9)},
+      {"a group", std::string("\x0b\x0c", 2)},
+      {"a field that is not there", std::string("\xf8\x07\x00", 3)},
+  };
+  const auto compare = [](const google::protobuf::Message& empty, const std::string& bytes, const char* what) {
+    const std::unique_ptr<google::protobuf::Message> parsed(empty.New());
+    ASSERT_TRUE(parsed->ParseFromString(bytes)) << what;
+    const auto taken = static_cast<double>(parsed->SpaceUsedLong());
+    const double foreseen =
+        static_cast<double>(StructureBytes(bytes, *empty.GetDescriptor(), INT64_MAX) + std::ssize(bytes));
+    EXPECT_GT(foreseen, taken * 0.67) << what;
+    EXPECT_LT(foreseen, taken * 3) << what;
+  };
+  for (const auto& [what, field] : fields) {
+    std::string bytes;
+    for (int i = 0; i < 16384; ++i) bytes += field;
+    compare(onnx::ModelProto(), bytes, what);
+  }
+  std::string types;
+  for (int i = 0; i < 16384; ++i) types += "\xa0\x01\x63";  // AttributeProto.type: 99
+  compare(onnx::AttributeProto(), types, "a type that onnx.proto lacks");
+  // 28 MB of ir_version as bytes are refused before they are parsed, by the outline as well.
+  std::string bytes(28'000'000, '\0');
+  for (size_t i = 0; i < bytes.size(); i += 2) bytes[i] = '\x0a';
+  EXPECT_THAT(MessageOf(CheckStructure(bytes, "net.onnx")), HasSubstr("holds too many nodes, attributes"));
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-budget");
+  const fs::path path = folder.path() / "net.onnx";
+  std::ofstream(path, std::ios::binary) << bytes;
+  EXPECT_EQ(MessageOf(OutlineOnnx(path).status()), ErrorOf(ImportOnnx(path)));
+  EXPECT_THAT(MessageOf(OutlineOnnx(path).status()), HasSubstr("holds too many nodes, attributes"));
 }
 
 // 18 MB of empty nodes would take more than the budget of memory; they are refused before they are parsed.
@@ -253,9 +294,8 @@ TEST_F(OnnxExternal, BytesAtTheBudget) {
 TEST_F(OnnxExternal, CopiesAtTheBudget) {
   MakeFile(1 << 20);
   const std::string refused =
-      "net.onnx: initialiser 'w': makes the external data that is small or not aligned, and so is copied, too large; "
-      "at "
-      "most 1000 bytes in one model";
+      "net.onnx: initialiser 'w': makes the external data that is small, narrow or not aligned, and so is copied, "
+      "too large; at most 1000 bytes in one model";
   ExternalFiles small(folder_.path(), "net.onnx", {.bytes = 1 << 30, .copied = 1000});
   EXPECT_TRUE(Take(small, 600, 0, onnx::TensorProto::INT8).ok());
   EXPECT_TRUE(Take(small, 400, 0, onnx::TensorProto::INT8).ok());
@@ -264,6 +304,37 @@ TEST_F(OnnxExternal, CopiesAtTheBudget) {
   ExternalFiles others(folder_.path(), "net.onnx", {.bytes = 1 << 30, .copied = 1000});
   EXPECT_EQ(MessageOf(Take(others, 1 << 17, 1, onnx::TensorProto::FLOAT).status()), refused);
   EXPECT_EQ(MessageOf(Take(others, 1 << 20, 0, onnx::TensorProto::BOOL).status()), refused);
+}
+
+// What is unpacked counts: a byte of the file holds two elements of INT4, or one of FP8 that becomes four bytes.
+TEST_F(OnnxExternal, NarrowElementsCountAsWhatTheyBecome) {
+  MakeFile(1 << 20);
+  const std::pair<int, int64_t> types[] = {{22, 1 << 21}, {21, 1 << 21}, {17, 1 << 22}, {19, 1 << 22}};
+  for (const auto& [type, unpacked] : types) {
+    const int64_t elements = type >= 21 ? 1 << 21 : 1 << 20;
+    const auto take = [&](int64_t copied) {
+      ExternalFiles files(folder_.path(), "net.onnx", {.bytes = 1 << 30, .copied = copied});
+      onnx::TensorProto proto;
+      proto.set_data_type(type);
+      proto.add_dims(elements);
+      proto.set_data_location(onnx::TensorProto::EXTERNAL);
+      auto* entry = proto.add_external_data();
+      entry->set_key("location");
+      entry->set_value("w");
+      return TakeTensor(proto, "net.onnx", "initialiser 'w'", files).status();
+    };
+    EXPECT_TRUE(take(unpacked).ok()) << type;
+    EXPECT_THAT(MessageOf(take(unpacked - 1)), HasSubstr("small, narrow or not aligned, and so is copied, too large"))
+        << type;
+  }
+}
+
+TEST_F(OnnxExternal, CopiesHaveTheBudgetOfTheTable) {
+  ExternalFiles files(folder_.path(), "net.onnx");
+  EXPECT_TRUE(files.Charge(budgets::kOnnxExternalCopies, /*copied=*/true, "initialiser 'w'").ok());
+  EXPECT_TRUE(files.Charge(1, /*copied=*/false, "initialiser 'w'").ok());
+  EXPECT_THAT(MessageOf(files.Charge(1, /*copied=*/true, "initialiser 'w'")),
+              HasSubstr("too large; at most 4294967296 bytes in one model"));
 }
 
 // Opening one would wait for a writer.
@@ -285,6 +356,7 @@ TEST(OnnxFile, AtTheBudget) {
   EXPECT_EQ(ErrorOf(ImportOnnx(path)),
             path.string() + ": is not an ONNX model, or is damaged; a protobuf ModelProto is expected");
   fs::resize_file(path, static_cast<uintmax_t>(budgets::kOnnxFileBytes) + 1);
+  EXPECT_EQ(MessageOf(OutlineOnnx(path).status()), ErrorOf(ImportOnnx(path)));
   EXPECT_EQ(ErrorOf(ImportOnnx(path)), path.string() +
                                            ": 2147483648 bytes are too many; at most 2147483647; larger models keep "
                                            "their tensors in external files");

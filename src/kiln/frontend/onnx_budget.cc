@@ -23,6 +23,7 @@ constexpr int64_t kPointerBytes = 8;     // of an entry in a repeated field
 constexpr int64_t kStringBytes = 48;     // std::string and the header of its allocation
 constexpr int64_t kUnknownBytes = 32;    // an entry of UnknownFieldSet
 constexpr int64_t kAllocationBytes = 8;  // the header of a message's allocation
+constexpr int64_t kGroupBytes = 64;      // an UnknownFieldSet of its own, with its first room for entries
 
 // Bytes of an element in memory; 0 for strings and messages.
 int64_t ScalarBytes(const FieldDescriptor& field) {
@@ -45,6 +46,12 @@ int64_t ScalarBytes(const FieldDescriptor& field) {
   return 0;
 }
 
+// Whether protobuf reads a field from this wire type. What comes in another one it keeps as an unknown field.
+bool Takes(const FieldDescriptor& field, WireFormat::WireType type) {
+  if (type == WireFormat::WireTypeForFieldType(static_cast<WireFormat::FieldType>(field.type()))) return true;
+  return field.is_packable() && type == WireFormat::WIRETYPE_LENGTH_DELIMITED;
+}
+
 class Walk {
  public:
   Walk(std::string_view bytes, int64_t most)
@@ -53,7 +60,7 @@ class Walk {
   int64_t found() const { return found_; }
 
   // Adds up the fields to the end of the message, or of the group if `group` is not 0. `message` is null within fields
-  // that onnx.proto does not have. False: stop, for damage or because there is too much.
+  // that onnx.proto does not have, or has of another wire type. False: stop, for damage or because there is too much.
   bool Message(const Descriptor* message, int depth, int group) {
     if (depth > kMostDepth) return false;
     while (found_ <= most_) {
@@ -63,6 +70,7 @@ class Walk {
       const auto type = WireFormat::GetTagWireType(tag);
       if (type == WireFormat::WIRETYPE_END_GROUP) return number == group;
       const FieldDescriptor* field = message == nullptr ? nullptr : message->FindFieldByNumber(number);
+      if (field != nullptr && !Takes(*field, type)) field = nullptr;
       if (!Field(field, type, number, depth)) return false;
     }
     return false;
@@ -75,8 +83,12 @@ class Walk {
     switch (type) {
       case WireFormat::WIRETYPE_VARINT: {
         uint64_t value = 0;
-        found_ += element;
-        return in_.ReadVarint64(&value);
+        if (!in_.ReadVarint64(&value)) return false;
+        // A number that its enumeration lacks becomes an unknown field, too.
+        const bool is_odd = field != nullptr && field->cpp_type() == FieldDescriptor::CPPTYPE_ENUM &&
+                            field->enum_type()->FindValueByNumber(static_cast<int>(value)) == nullptr;
+        found_ += is_odd ? kUnknownBytes : element;
+        return true;
       }
       case WireFormat::WIRETYPE_FIXED64:
         found_ += element;
@@ -85,7 +97,7 @@ class Walk {
         found_ += element;
         return in_.Skip(4);
       case WireFormat::WIRETYPE_START_GROUP:
-        found_ += kUnknownBytes;
+        found_ += kUnknownBytes + kGroupBytes;
         return Message(nullptr, depth + 1, number);
       case WireFormat::WIRETYPE_LENGTH_DELIMITED:
         return Delimited(field, depth);

@@ -45,7 +45,8 @@ Status ExternalFiles::Charge(int64_t bytes, bool copied, const std::string& plac
   if (!copied) return OkStatus();
   copied_ += bytes;
   if (copied_ <= limits_.copied) return OkStatus();
-  return refuse("makes the external data that is small or not aligned, and so is copied, too large", limits_.copied);
+  return refuse("makes the external data that is small, narrow or not aligned, and so is copied, too large",
+                limits_.copied);
 }
 
 StatusOr<MappedFile> ExternalFiles::Open(const std::string& location, const std::string& place) {

@@ -1,10 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -15,31 +12,19 @@
 #include "kiln/frontend/onnx.h"
 #include "kiln/frontend/onnx_budget.h"
 #include "kiln/frontend/onnx_external.h"
+#include "kiln/frontend/onnx_file.h"
 #include "kiln/frontend/onnx_narrow.h"
 #include "kiln/frontend/onnx_rules.h"
 #include "kiln/frontend/onnx_schedule.h"
 #include "kiln/frontend/onnx_tensor.h"
 #include "kiln/ir/shape_inference.h"
 #include "kiln/support/budgets.h"
-#include "kiln/support/file.h"
 
 namespace kiln {
 namespace {
 
-constexpr std::string_view kQonnxDomain = "qonnx.custom_op.general";
 constexpr std::string_view kKilnDomain = "kiln";
 constexpr std::string_view kMetadataPrefix = "kiln.";
-
-// One spelling a domain: ai.onnx is the main domain, and QONNX's operators have lived under several names.
-std::string CanonicalDomain(const std::string& domain) {
-  if (domain == "ai.onnx") return "";
-  if (domain == "onnx.brevitas" || domain == "finn.custom_op.general") return std::string(kQonnxDomain);
-  return domain;
-}
-
-std::string DescribeOperator(const std::string& domain, const std::string& op_type) {
-  return domain.empty() ? op_type : domain + "." + op_type;
-}
 
 int64_t MemoryOf(const google::protobuf::Message& message) { return static_cast<int64_t>(message.SpaceUsedLong()); }
 
@@ -172,8 +157,7 @@ Status Importer::CheckOperators() const {
     for (int i = 0; i < nodes.size(); ++i) {
       const std::string domain = CanonicalDomain(nodes[i].domain());
       const std::string& op_type = nodes[i].op_type();
-      if (FindFunction(domain, op_type) != nullptr || FindOpByOnnxName(domain, op_type)) continue;
-      if (domain.empty() && (op_type == "Constant" || HasComposition(op_type))) continue;
+      if (FindFunction(domain, op_type) != nullptr || IsSupported(domain, op_type)) continue;
       const std::string name = DescribeOperator(domain, op_type);
       if (seen.insert(name).second) unsupported.push_back(fmt::format("{} (node '{}')", name, NameOfNode(nodes[i], i)));
     }
@@ -664,42 +648,19 @@ StatusOr<Graph> ImportModel(onnx::ModelProto& model, const std::string& source, 
   return Importer(model, source, folder, options).Run();
 }
 
-Status NotAModel(const std::string& source) {
-  return ErrorAt(source, "", "is not an ONNX model, or is damaged", "a protobuf ModelProto is expected");
-}
-
 }  // namespace
 
 StatusOr<Graph> ImportOnnx(const std::filesystem::path& path, const ImportOptions& options) {
-  const std::string source = path.string();
-  {
-    KILN_ASSIGN_OR_RETURN(const MappedFile mapped, MapFile(path));
-    if (mapped.size > static_cast<uint64_t>(budgets::kOnnxFileBytes)) {
-      return ErrorAt(
-          source, "", fmt::format("{} bytes are too many", mapped.size),
-          fmt::format("at most {}; larger models keep their tensors in external files", budgets::kOnnxFileBytes));
-    }
-    KILN_RETURN_IF_ERROR(CheckStructure({reinterpret_cast<const char*>(mapped.bytes), mapped.size}, source));
-  }
-  // Parsed from a stream, so that the file's bytes and the parsed tensors are never in memory both.
-  KILN_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
-  google::protobuf::io::FileInputStream stream(file.descriptor());
-  google::protobuf::io::CodedInputStream coded(&stream);
-  coded.SetTotalBytesLimit(std::numeric_limits<int>::max());
   onnx::ModelProto model;
-  if (!model.ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage()) return NotAModel(source);
+  KILN_RETURN_IF_ERROR(ParseOnnxFile(path, &model));
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  return ImportModel(model, source, folder, options);
+  return ImportModel(model, path.string(), folder, options);
 }
 
 StatusOr<Graph> ImportOnnxBytes(std::string_view bytes, const std::string& source, const std::filesystem::path& folder,
                                 const ImportOptions& options) {
-  if (bytes.size() > static_cast<size_t>(budgets::kOnnxFileBytes)) return NotAModel(source);
-  KILN_RETURN_IF_ERROR(CheckStructure(bytes, source));
   onnx::ModelProto model;
-  if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return NotAModel(source);
-  }
+  KILN_RETURN_IF_ERROR(ParseOnnxBytes(bytes, source, &model));
   return ImportModel(model, source, folder, options);
 }
 

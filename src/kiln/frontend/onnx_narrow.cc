@@ -92,7 +92,12 @@ StatusOr<Tensor> TakeNarrowTensor(onnx::TensorProto& proto, const std::string& s
   proto.set_data_type(onnx::TensorProto::UINT8);
   proto.clear_dims();
   proto.add_dims(IsNibble(name) ? (*count + 1) / 2 : *count);
+  const bool is_external = proto.data_location() == onnx::TensorProto::EXTERNAL;
   KILN_ASSIGN_OR_RETURN(const Tensor bytes, TakeTensor(proto, source, place, files));
+  if (is_external) {  // a mapped file costs nothing, what is unpacked from it does
+    const int size = SizeOf(IsFloatFormat(name) ? ElementType::kFloat32 : ElementType::kInt8);
+    KILN_RETURN_IF_ERROR(files.Charge(*count * size, /*copied=*/true, place));
+  }
   const auto byte_at = [&](int64_t i) { return std::to_integer<uint32_t>(bytes.bytes()[i]); };
   if (IsFloatFormat(name)) {
     const Format format = *FindFormat(name);

@@ -1,14 +1,10 @@
 #include "kiln/frontend/onnx_outline.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl.h>
-#include <unistd.h>
 
-#include <limits>
 #include <set>
 
+#include "kiln/frontend/onnx_file.h"
 #include "kiln/frontend/onnx_rules.h"
 #include "kiln/frontend/onnx_schedule.h"
 #include "kiln/frontend/onnx_tensor.h"
@@ -16,17 +12,6 @@
 
 namespace kiln {
 namespace {
-
-// ONNX itself is "" and "ai.onnx"; QONNX has had three names.
-std::string CanonicalDomain(const std::string& domain) {
-  if (domain == "ai.onnx") return "";
-  if (domain == "onnx.brevitas" || domain == "finn.custom_op.general") return "qonnx.custom_op.general";
-  return domain;
-}
-
-std::string FullName(const std::string& domain, const std::string& op_type) {
-  return domain.empty() ? op_type : domain + "." + op_type;
-}
 
 std::string Describe(const onnx::ValueInfoProto& info) {
   if (!info.type().has_tensor_type()) return info.name() + " (not a tensor)";
@@ -51,7 +36,7 @@ class Outliner {
     out_.ir_version = model_.ir_version();
     for (const auto& opset : model_.opset_import()) out_.opsets[CanonicalDomain(opset.domain())] = opset.version();
     for (const auto& function : model_.functions()) {
-      functions_.insert(FullName(CanonicalDomain(function.domain()), function.name()));
+      functions_.insert(DescribeOperator(CanonicalDomain(function.domain()), function.name()));
     }
     std::set<std::string> initialisers;
     for (const auto& tensor : model_.graph().initializer()) {
@@ -81,13 +66,12 @@ class Outliner {
     for (int i = 0; i < nodes.size(); ++i) {
       const onnx::NodeProto& node = nodes[i];
       ++out_.nodes;
-      const std::string domain = CanonicalDomain(node.domain()), name = FullName(domain, node.op_type());
+      const std::string domain = CanonicalDomain(node.domain()), name = DescribeOperator(domain, node.op_type());
       OnnxOutline::Operator& row = rows_[name];
       if (row.nodes++ == 0) {
         row.name = name;
         row.first_node = NameOfNode(node, i);
-        row.supported = functions_.contains(name) || FindOpByOnnxName(domain, node.op_type()).has_value() ||
-                        (domain.empty() && (node.op_type() == "Constant" || HasComposition(node.op_type())));
+        row.supported = functions_.contains(name) || IsSupported(domain, node.op_type());
       }
       // The graphs of If, Loop and Scan. Protocol buffers themselves limit how deep they nest.
       for (const auto& attribute : node.attribute()) {
@@ -106,18 +90,10 @@ class Outliner {
 }  // namespace
 
 StatusOr<OnnxOutline> OutlineOnnx(const std::filesystem::path& path) {
-  const std::string source = path.string();
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return NotFoundAt(source, "", "no such file", "check the path");
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return ErrorAt(source, "", "cannot be opened", "check its permissions");
-  google::protobuf::io::FileInputStream stream(file);
-  stream.SetCloseOnDelete(true);
-  google::protobuf::io::CodedInputStream coded(&stream);
-  coded.SetTotalBytesLimit(std::numeric_limits<int>::max());
   onnx::ModelProto model;
-  if (!model.ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage() || !model.has_graph()) {
-    return ErrorAt(source, "", "is not an ONNX model, or is damaged", "a protobuf ModelProto is expected");
+  KILN_RETURN_IF_ERROR(ParseOnnxFile(path, &model));
+  if (!model.has_graph()) {
+    return ErrorAt(path.string(), "", "is not an ONNX model: it holds no graph", "a protobuf ModelProto is expected");
   }
   return Outliner(model).Run();
 }

@@ -29,7 +29,7 @@ struct OnnxOutline {
 };
 
 // Reads the file's structure.
-//   errors  no such file; not an ONNX model
+//   errors  those of ParseOnnxFile (onnx_file.h); a model without a graph
 StatusOr<OnnxOutline> OutlineOnnx(const std::filesystem::path& path);
 
 }  // namespace kiln

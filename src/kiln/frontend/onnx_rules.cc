@@ -189,6 +189,21 @@ Status ApplyRules(NodeImport& node) {
   return OkStatus();
 }
 
+std::string CanonicalDomain(const std::string& domain) {
+  if (domain == "ai.onnx") return "";
+  if (domain == "onnx.brevitas" || domain == "finn.custom_op.general") return std::string(kQonnxDomain);
+  return domain;
+}
+
+std::string DescribeOperator(const std::string& domain, const std::string& op_type) {
+  return domain.empty() ? op_type : domain + "." + op_type;
+}
+
+bool IsSupported(const std::string& domain, const std::string& op_type) {
+  if (FindOpByOnnxName(domain, op_type).has_value()) return true;
+  return domain.empty() && (op_type == "Constant" || HasComposition(op_type));
+}
+
 bool HasComposition(std::string_view op_type) {
   for (const Composition& rule : kCompositions) {
     if (rule.op_type == op_type) return true;

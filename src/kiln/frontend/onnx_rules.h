@@ -78,6 +78,14 @@ class NodeImport {
 // are those of the operator of the same name at opset 21.
 Status ApplyRules(NodeImport& node);
 
+// One spelling a domain: "" is ai.onnx, and QONNX's operators, which have lived under several names, are kQonnxDomain.
+inline constexpr std::string_view kQonnxDomain = "qonnx.custom_op.general";
+std::string CanonicalDomain(const std::string& domain);
+// How messages call an operator: by its name, and its domain where that is not ai.onnx.
+std::string DescribeOperator(const std::string& domain, const std::string& op_type);
+// Whether import takes nodes of this operator, of a canonical domain. Functions of a model are not looked at.
+bool IsSupported(const std::string& domain, const std::string& op_type);
+
 // Whether onnx_rules.def has a formula for an operator that operators.def lacks.
 bool HasComposition(std::string_view op_type);
 
