@@ -1,5 +1,5 @@
-// Any bytes as a file of images, in every format there is, and as a file of labels: either images that lie within the
-// file, or an error of one line that names it.
+// Any bytes as a file of images, in every format there is, as arrays by name and as a file of labels: either images
+// that lie within the file, or an error of one line that names it.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 
+#include "kiln/frontend/data_named.h"
 #include "kiln/frontend/data_set.h"
 #include "kiln/support/check.h"
 
@@ -62,6 +63,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   for (const kiln::DataFormatInfo& row : kiln::AllDataFormats()) {
     options.format = row.format;
     load();
+  }
+  const auto arrays = kiln::NamedArrays::Open(file.path());
+  if (!arrays.ok()) CheckMessage(arrays.status(), file.path());
+  for (size_t i = 0; arrays.ok() && i < arrays->names().size(); ++i) {
+    const auto set = arrays->Read(i);
+    if (set.ok()) {
+      CheckImages(*set);
+    } else {
+      CheckMessage(set.status(), file.path());
+    }
+    if (const auto named = arrays->ReadLabels(i); !named.ok()) CheckMessage(named.status(), file.path());
   }
   const auto labels = kiln::LoadLabels(file.path());
   if (!labels.ok()) CheckMessage(labels.status(), file.path());

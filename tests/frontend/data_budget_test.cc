@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include "kiln/frontend/data_named.h"
 #include "kiln/frontend/data_preprocess.h"
 #include "kiln/frontend/data_set.h"
 #include "kiln/frontend/model.h"
@@ -29,7 +30,8 @@ class DataBudget : public DataFilesTest {
 };
 
 TEST_F(DataBudget, OfGzip) {
-  for (const uint32_t images : {10u, 4000u}) {  // less, and more, than what the reader begins with
+  EXPECT_EQ(static_cast<int64_t>(DataOptions().most_unpacked), budgets::kUnpackedBytes);
+  for (const uint32_t images : {10u, 4000u}) {  // 640 and 256,000 bytes: the reader begins with 65,536
     const std::string plain = Idx(8, {images, 8, 8}, std::string(images * 64, 'x'));
     const fs::path path = Write("images.gz", Gzip(plain));
     EXPECT_EQ(ErrorOf(path, {.most_unpacked = plain.size()}), "no error");
@@ -38,7 +40,7 @@ TEST_F(DataBudget, OfGzip) {
   }
 }
 
-// A megabyte that would become a gigabyte stops at the budget.
+// 64 MiB in a file of less than 100 KB stop at a budget of 1 MiB.
 TEST_F(DataBudget, OfAGzipBomb) {
   const fs::path path = Write("images.gz", Gzip(std::string(1 << 26, '\0')));
   ASSERT_LT(fs::file_size(path), 100'000u);
@@ -49,9 +51,57 @@ TEST_F(DataBudget, OfNpz) {
   const std::string array = Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4, 100)}", std::string(400, 'x'));
   const fs::path path = WriteNpz("images.npz", {{"x.npy", array}});
   EXPECT_EQ(ErrorOf(path, {.most_unpacked = array.size()}), "no error");
+  EXPECT_EQ(ErrorOf(path, {.most_unpacked = array.size() - 1}),
+            path.string() + ": array 'x': makes the archive unpack to more than " + std::to_string(array.size() - 1) +
+                " bytes; split it");
+}
+
+// The arrays that are read count together.
+TEST_F(DataBudget, OfAllArraysOfNpz) {
+  EXPECT_EQ(NamedArrays::Limits().unpacked, budgets::kUnpackedBytes);
+  const std::string x = Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4, 100)}", std::string(400, 'x'));
+  const std::string y = Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4,)}", "abcd");
+  const fs::path path = WriteNpz("images.npz", {{"x.npy", x}, {"y.npy", y}});
+  EXPECT_EQ(ErrorOf(path, {.most_unpacked = x.size() + y.size()}), "no error");
+  const std::string refused = path.string() + ": array 'y': makes the archive unpack to more than " +
+                              std::to_string(x.size() + y.size() - 1) + " bytes; split it";
+  EXPECT_EQ(ErrorOf(path, {.most_unpacked = x.size() + y.size() - 1}), refused);
+  for (const int64_t less : {0, 1}) {
+    auto arrays = NamedArrays::Open(path, {.unpacked = std::ssize(x) + std::ssize(y) - less});
+    ASSERT_TRUE(arrays.ok()) << arrays.status();
+    EXPECT_TRUE(arrays->Read(0).ok());
+    EXPECT_EQ(arrays->Read(1).ok() ? "no error" : MessageOf(arrays->Read(1).status()),
+              less == 0 ? "no error" : refused);
+  }
+}
+
+TEST_F(DataBudget, OfAllFilesOfAFolder) {
+  EXPECT_EQ(NamedArrays::Limits().stored, budgets::kDataFileBytes);
+  const std::string x = Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4, 100)}", std::string(400, 'x'));
+  fs::create_directories(folder_ / "arrays");
+  Write("arrays/a.npy", x);
+  const fs::path second = Write("arrays/b.npy", x);
+  for (const int64_t less : {0, 1}) {
+    const auto arrays = NamedArrays::Open(folder_ / "arrays", {.stored = 2 * std::ssize(x) - less});
+    ASSERT_TRUE(arrays.ok()) << arrays.status();
+    EXPECT_TRUE(arrays->Read(0).ok());
+    const auto read = arrays->Read(1);
+    EXPECT_EQ(read.ok() ? "no error" : MessageOf(read.status()),
+              less == 0 ? "no error"
+                        : second.string() + ": makes the arrays that are read more than " +
+                              std::to_string(2 * x.size() - 1) + " bytes; split them");
+  }
+}
+
+TEST_F(DataBudget, OfTheFilesOfAFolder) {
+  fs::create_directories(folder_ / "arrays");
+  for (int64_t i = 0; i < budgets::kDataFolderFiles; ++i) Write("arrays/" + std::to_string(i) + ".npy", "");
+  Write("arrays/notes.txt", "");
+  EXPECT_TRUE(NamedArrays::Open(folder_ / "arrays").ok());
+  Write("arrays/more.npy", "");
   EXPECT_EQ(
-      ErrorOf(path, {.most_unpacked = array.size() - 1}),
-      path.string() + ": array 'x': unpacks to more than " + std::to_string(array.size() - 1) + " bytes; split it");
+      MessageOf(NamedArrays::Open(folder_ / "arrays").status()),
+      (folder_ / "arrays").string() + ": holds more than 65536 .npy files; keep one for each input of the network");
 }
 
 TEST_F(DataBudget, OfEntries) {

@@ -153,6 +153,24 @@ TEST_F(NamedTest, WritesWhatIsReadAgain) {
   }
 }
 
+// What does not fit into memory waits in the nearest folder that is there; the others come about with the file.
+TEST_F(NamedTest, SpillsBeforeTheFolderIsThere) {
+  const auto path = folder_ / "new/deeper/out.npz";
+  NpzWriter writer(path, 16);
+  const std::vector<float> values = {1, 2, 3, 4, 5, 6, 7, 8};
+  const auto x = writer.Add("x", ElementType::kFloat32, {8});
+  ASSERT_TRUE(x.ok());
+  for (const float& value : values) ASSERT_TRUE(writer.Append(*x, std::as_bytes(std::span(&value, 1))).ok());
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  std::filesystem::create_directories(path.parent_path());
+  ASSERT_TRUE(writer.Finish().ok());
+  const auto set = NamedArrays::Open(path)->Read(0);
+  ASSERT_TRUE(set.ok()) << set.status();
+  for (int64_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(std::memcmp(set->Image(i).data(), &values[static_cast<size_t>(i)], sizeof(float)), 0);
+  }
+}
+
 TEST_F(NamedTest, AFailureLeavesTheOldFile) {
   std::filesystem::create_directories(folder_ / "taken.npz");
   NpzWriter onto_folder(folder_ / "taken.npz");
@@ -181,7 +199,7 @@ TEST_F(NamedTest, LabelsMayBelongToPlaces) {
   EXPECT_THAT(LoadLabels(map)->values, ElementsAre(5, 6));
   EXPECT_EQ(LoadLabels(map)->shape, (Shape{1, 2}));
   EXPECT_THAT(Clean(LoadDataSet(images, {.labels = map}).status()),
-              HasSubstr("m.pgm: 1 labels of 1x2 an image for the 2 images of i.npy"));
+              HasSubstr("m.pgm: labels for 1 image, 1x2 for each image, where i.npy holds 2 images; name the "));
 }
 
 }  // namespace

@@ -153,6 +153,20 @@ TEST_F(DataSetTest, ReadsNpzByName) {
   EXPECT_EQ(named->size(), 2);
   EXPECT_THAT(named->labels(), ElementsAre(4, 5));
   EXPECT_THAT(ImageOf<uint8_t>(*named, 1), ElementsAre('d', 'e', 'f'));
+  const std::string sevens = Npy("{'descr': '<i8', 'fortran_order': False, 'shape': (2,)}", BytesOf<int64_t>({7, 7}));
+  const StatusOr<DataSet> both = LoadDataSet(WriteNpz("c.npz", {{"y.npy", y}, {"labels.npy", sevens}, {"x.npy", x}}));
+  ASSERT_TRUE(both.ok()) << both.status();
+  EXPECT_THAT(both->labels(), ElementsAre(7, 7));
+  // An array of that name which holds no labels, which nobody asked for: the images have none, and the set knows why.
+  const std::string floats = Npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", BytesOf<float>({4, 5}));
+  const std::string three = Npy("{'descr': '<i8', 'fortran_order': False, 'shape': (3,)}", BytesOf<int64_t>({1, 2, 3}));
+  for (const auto& [array, why] :
+       {std::pair{floats, "labels of shape 2 and type f32"}, std::pair{three, "3 labels for the 2 images of "}}) {
+    const StatusOr<DataSet> without = LoadDataSet(WriteNpz("d.npz", {{"y.npy", array}, {"x.npy", x}}));
+    ASSERT_TRUE(without.ok()) << without.status();
+    EXPECT_FALSE(without->has_labels());
+    EXPECT_THAT(without->no_labels(), HasSubstr(why));
+  }
   // Without a name that says images, the first array that is not the labels.
   const StatusOr<DataSet> first = LoadDataSet(WriteNpz("b.npz", {{"labels.npy", y}, {"arr_0.npy", x}}));
   ASSERT_TRUE(first.ok()) << first.status();

@@ -116,7 +116,39 @@ TEST(RandomSamples, OfOtherTypes) {
   EXPECT_EQ((*sets)[3].image_shape(), Shape{});
   EXPECT_EQ((*sets)[3].size(), 4);
   EXPECT_THAT(MessageOf(RandomSamples(*graph, int64_t{1} << 40).status()),
-              HasSubstr("samples of x f32 1x3 are too large; at most 4 GiB are made"));
+              HasSubstr("samples of x f32 1x3 are too large; at most 4294967296 bytes are made"));
+}
+
+// 8 bytes each: 12 samples of x and of z are 192 bytes.
+TEST(RandomSamples, BytesAtTheBudget) {
+  const auto graph = Parse(R"(
+  input %x : f32[1x2]
+  input %z : i64[1]
+  %y = relu %x : f32[1x2]
+  output %y
+  output %z)");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_TRUE(RandomSamples(*graph, 12, 192).ok());
+  EXPECT_THAT(MessageOf(RandomSamples(*graph, 12, 191).status()),
+              HasSubstr("--random: 12 samples of z i64 1 are too large; at most 191 bytes are made"));
+  EXPECT_THAT(MessageOf(RandomSamples(*graph, budgets::kRandomBytes / 8 + 1).status()),
+              HasSubstr("at most 4294967296 bytes are made"));
+}
+
+// A chain of 100,000 sums with 1: index 7 leads to row 100,007, the last.
+TEST(RandomSamples, FollowLongChains) {
+  constexpr int64_t kLength = 100'000, kRows = kLength + 8;
+  Graph graph("net");
+  Value* index = graph.AddInput("index", {ElementType::kInt64, Shape{1}});
+  Value* one = graph.AddConstant("one", Tensor::Of<int64_t>({1}, {1}));
+  Value* sum = index;
+  for (int64_t i = 0; i < kLength; ++i) {
+    sum = graph.AddNode(Op::kAdd, "", {sum, one}, {"s" + std::to_string(i)})->result();
+    graph.SetType(sum, index->type());
+  }
+  Value* table = graph.AddConstant("table", Tensor(ElementType::kFloat32, {kRows, 1}));
+  graph.MarkOutput(graph.AddNode(Op::kGather, "", {table, sum}, {"y"})->result());
+  EXPECT_EQ(IndexRangeOf(*index), (IndexRange{0, 8}));
 }
 
 }  // namespace

@@ -38,7 +38,9 @@ class LabelCounter {
     LabelCounter counter;
     counter.set_ = images.set.get();
     if (!images.set->has_labels()) {
-      report->no_accuracy = fmt::format("{} has no labels (--labels names them)", images.source);
+      report->no_accuracy = images.set->no_labels().empty()
+                                ? fmt::format("{} has no labels (--labels names them)", images.source)
+                                : images.set->no_labels();
       return counter;
     }
     auto layout = FindScores(network, images.set->label_shape());

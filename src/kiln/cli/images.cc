@@ -99,6 +99,15 @@ StatusOr<std::vector<size_t>> FindArrays(const NamedArrays& arrays, const fs::pa
                  fmt::format("name arrays as the inputs, first axis samples; there are {}", there));
 }
 
+// The array of labels beside the inputs.
+std::optional<size_t> FindLabels(const NamedArrays& arrays, const std::vector<size_t>& inputs) {
+  for (const char* name : {"labels", "y"}) {
+    const std::optional<size_t> found = arrays.Find(name);
+    if (found.has_value() && std::find(inputs.begin(), inputs.end(), *found) == inputs.end()) return found;
+  }
+  return std::nullopt;
+}
+
 Status CheckNamedOptions(const ImageSettings& settings, bool is_folder) {
   const DataFormat wanted = is_folder ? DataFormat::kNpy : DataFormat::kNpz;
   if (settings.options.format != DataFormat::kAuto && settings.options.format != wanted) {
@@ -118,6 +127,7 @@ StatusOr<Images> OpenNamed(const ImageSettings& settings, const NamedArrays& arr
   Images images;
   images.source = settings.path.string();
   bool any_image = false;
+  std::optional<size_t> labels;
   for (size_t i = 0; i < at.size(); ++i) {
     const Value& input = *network.inputs()[i];
     KILN_ASSIGN_OR_RETURN(DataSet loaded, arrays.Read(at[i]));
@@ -128,14 +138,16 @@ StatusOr<Images> OpenNamed(const ImageSettings& settings, const NamedArrays& arr
                      "as many samples of each input");
     }
     if (i == 0) {
-      std::optional<size_t> labels = arrays.Find("labels");
-      if (!labels.has_value()) labels = arrays.Find("y");
+      if (settings.options.labels.empty()) labels = FindLabels(arrays, at);
       if (!settings.options.labels.empty()) {
         KILN_ASSIGN_OR_RETURN(Labels own, LoadLabels(settings.options.labels));
         KILN_RETURN_IF_ERROR(loaded.SetLabels(std::move(own), settings.options.labels.string()));
-      } else if (labels.has_value() && std::find(at.begin(), at.end(), *labels) == at.end()) {
-        KILN_ASSIGN_OR_RETURN(Labels own, arrays.ReadLabels(*labels));
-        KILN_RETURN_IF_ERROR(loaded.SetLabels(std::move(own), arrays.Describe(*labels)));
+      } else if (labels.has_value()) {
+        // Nobody asked for them: an array of that name which holds no labels is no reason to stop.
+        StatusOr<Labels> own = arrays.ReadLabels(*labels);
+        Status status = own.status();
+        if (own.ok()) status = loaded.SetLabels(*std::move(own), arrays.Describe(*labels));
+        if (!status.ok()) loaded.SetNoLabels(MessageOf(status));
       }
     }
     auto set = std::make_shared<const DataSet>(std::move(loaded));
@@ -157,7 +169,7 @@ StatusOr<Images> OpenNamed(const ImageSettings& settings, const NamedArrays& arr
   std::string unread;
   for (size_t i = 0; i < arrays.names().size(); ++i) {
     const std::string& name = arrays.names()[i];
-    if (std::find(at.begin(), at.end(), i) != at.end() || name == "labels" || name == "y") continue;
+    if (std::find(at.begin(), at.end(), i) != at.end() || labels == i) continue;
     unread += (unread.empty() ? "" : ", ") + name;
   }
   if (!unread.empty()) {

@@ -5,15 +5,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kiln/ir/unit_axes.h"
 #include "kiln/support/parallel.h"
 
 namespace kiln {
 namespace {
-
-std::vector<int64_t> WithoutOnes(std::vector<int64_t> dims) {
-  std::erase(dims, 1);
-  return dims;
-}
 
 Shape ChannelsFirst(const Shape& shape, ImageLayout layout) {
   if (layout == ImageLayout::kChw || shape.rank() != 3) return shape;

@@ -8,14 +8,10 @@
 #include <vector>
 
 #include "kiln/ir/batch_shape.h"
+#include "kiln/ir/unit_axes.h"
 
 namespace kiln {
 namespace {
-
-std::vector<int64_t> WithoutOnes(std::vector<int64_t> dims) {
-  std::erase(dims, 1);
-  return dims;
-}
 
 // NumPy's word for a type, for messages.
 std::string_view NumPyName(ElementType type) {

@@ -1,5 +1,7 @@
 #include "kiln/frontend/data_named.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <fstream>
@@ -15,22 +17,24 @@ namespace kiln {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-constexpr size_t kMaxFiles = 1 << 16;  // that a folder of arrays holds
-
-}  // namespace
-
 struct NamedArrays::Source {
   fs::path path;
   std::shared_ptr<const std::string> bytes;  // of an archive
   std::optional<data::NpzArchive> archive;
-  std::vector<size_t> entries;  // index in the archive of each of names()
+  std::vector<size_t> entries;        // index in the archive of each of names()
+  int64_t most_stored = 0, left = 0;  // bytes of a folder's files: in all, and those that may still be read
 
-  StatusOr<data::Array> Read(const std::string& name, size_t index) const {
+  StatusOr<data::Array> Read(const std::string& name, size_t index) {
     if (archive.has_value()) return archive->Read(entries[index]);
     const fs::path file = path / (name + ".npy");
-    KILN_ASSIGN_OR_RETURN(std::string content, ReadFile(file, budgets::kDataFileBytes));
+    std::error_code error;
+    const uintmax_t size = fs::file_size(file, error);
+    if (!error && left < most_stored && size > static_cast<uintmax_t>(left)) {
+      return ErrorAt(file.string(), "", fmt::format("makes the arrays that are read more than {} bytes", most_stored),
+                     "split them");
+    }
+    KILN_ASSIGN_OR_RETURN(std::string content, ReadFile(file, left));
+    left -= std::ssize(content);
     return data::ReadNpyArray({file.string(), std::make_shared<const std::string>(std::move(content))});
   }
 };
@@ -53,17 +57,19 @@ bool NamedArrays::IsNamed(const fs::path& path) {
   return in.gcount() == 4 && std::string_view(head.data(), 4) == "PK\x03\x04";
 }
 
-StatusOr<NamedArrays> NamedArrays::Open(const fs::path& path) {
+StatusOr<NamedArrays> NamedArrays::Open(const fs::path& path, const Limits& limits) {
   NamedArrays out;
   out.source_->path = path;
+  out.source_->most_stored = out.source_->left = limits.stored;
   std::error_code error;
   std::vector<std::pair<std::string, size_t>> found;
   if (fs::is_directory(path, error)) {
     for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
       if (at->path().extension() != ".npy") continue;
       found.emplace_back(at->path().stem().string(), found.size());
-      if (found.size() > kMaxFiles) {
-        return ErrorAt(path.string(), "", "holds more than " + std::to_string(kMaxFiles) + " .npy files",
+      if (std::ssize(found) > budgets::kDataFolderFiles) {
+        return ErrorAt(path.string(), "",
+                       "holds more than " + std::to_string(budgets::kDataFolderFiles) + " .npy files",
                        "keep one for each input of the network");
       }
     }
@@ -71,8 +77,8 @@ StatusOr<NamedArrays> NamedArrays::Open(const fs::path& path) {
   } else {
     KILN_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, budgets::kDataFileBytes));
     out.source_->bytes = std::make_shared<const std::string>(std::move(bytes));
-    KILN_ASSIGN_OR_RETURN(data::NpzArchive archive,
-                          data::NpzArchive::Open({path.string(), out.source_->bytes}, budgets::kUnpackedBytes));
+    KILN_ASSIGN_OR_RETURN(data::NpzArchive archive, data::NpzArchive::Open({path.string(), out.source_->bytes},
+                                                                           static_cast<uint64_t>(limits.unpacked)));
     out.source_->archive.emplace(std::move(archive));
     for (const std::string& name : out.source_->archive->names()) found.emplace_back(name, found.size());
   }

@@ -14,7 +14,9 @@ struct Closer {
   void operator()(zip_file_t* file) const { zip_fclose(file); }
 };
 
-StatusOr<std::string> ReadEntry(zip_t* archive, zip_uint64_t index, const std::string& name, uint64_t most_unpacked) {
+// Error: more than `left` of the `most` bytes that the archive may unpack to.
+StatusOr<std::string> ReadEntry(zip_t* archive, zip_uint64_t index, const std::string& name, uint64_t left,
+                                uint64_t most) {
   zip_stat_t stat;
   zip_stat_init(&stat);
   // NumPy knows no other methods, and those that zip has besides blow up small files without bound.
@@ -32,8 +34,8 @@ StatusOr<std::string> ReadEntry(zip_t* archive, zip_uint64_t index, const std::s
     if (got < 0) return ErrorAt(name, "", "damaged", zip_error_strerror(zip_file_get_error(file.get())));
     if (got == 0) return out;
     out.append(piece.data(), static_cast<size_t>(got));
-    if (out.size() > most_unpacked) {
-      return ErrorAt(name, "", "unpacks to more than " + std::to_string(most_unpacked) + " bytes", "split it");
+    if (out.size() > left) {
+      return ErrorAt(name, "", "makes the archive unpack to more than " + std::to_string(most) + " bytes", "split it");
     }
   }
 }
@@ -62,7 +64,7 @@ StatusOr<NpzArchive> NpzArchive::Open(const Source& source, uint64_t most_unpack
   zip_error_fini(&error);
   NpzArchive out;
   out.source_ = source.name;
-  out.most_unpacked_ = most_unpacked;
+  out.most_unpacked_ = out.left_ = most_unpacked;
   const zip_int64_t entries = zip_get_num_entries(archive.get(), 0);
   if (entries > budgets::kArchiveEntries) {
     return ErrorAt(source.name, "", "holds " + std::to_string(entries) + " arrays",
@@ -80,14 +82,15 @@ StatusOr<NpzArchive> NpzArchive::Open(const Source& source, uint64_t most_unpack
 
 std::string NpzArchive::Describe(size_t index) const { return source_ + ": array '" + names_[index] + "'"; }
 
-StatusOr<Array> NpzArchive::Read(size_t index) const {
+StatusOr<Array> NpzArchive::Read(size_t index) {
   const std::string name = Describe(index);
-  KILN_ASSIGN_OR_RETURN(std::string entry, ReadEntry(handle_->archive.get(), index, name, most_unpacked_));
+  KILN_ASSIGN_OR_RETURN(std::string entry, ReadEntry(handle_->archive.get(), index, name, left_, most_unpacked_));
+  left_ -= entry.size();
   return ReadNpyArray(Source{name, std::make_shared<const std::string>(std::move(entry))});
 }
 
 StatusOr<DataSet::Parts> ReadNpz(const Source& source, const DataOptions& options) {
-  KILN_ASSIGN_OR_RETURN(const NpzArchive archive, NpzArchive::Open(source, options.most_unpacked));
+  KILN_ASSIGN_OR_RETURN(NpzArchive archive, NpzArchive::Open(source, options.most_unpacked));
   const std::vector<std::string>& names = archive.names();
   const auto find = [&](std::initializer_list<std::string_view> wanted) {
     for (std::string_view want : wanted) {
@@ -96,7 +99,7 @@ StatusOr<DataSet::Parts> ReadNpz(const Source& source, const DataOptions& option
     }
     return int64_t{-1};
   };
-  const int64_t label_index = find({"y", "labels"});
+  const int64_t label_index = find({"labels", "y"});
   int64_t image_index = find({"x", "images", "data"});
   if (image_index < 0) image_index = label_index == 0 ? 1 : 0;
   if (image_index >= static_cast<int64_t>(names.size())) {
@@ -106,9 +109,13 @@ StatusOr<DataSet::Parts> ReadNpz(const Source& source, const DataOptions& option
   KILN_ASSIGN_OR_RETURN(DataSet::Parts parts, PartsOf(source, std::move(images)));
   if (label_index >= 0) {
     KILN_ASSIGN_OR_RETURN(const Array array, archive.Read(static_cast<size_t>(label_index)));
-    KILN_ASSIGN_OR_RETURN(Labels labels, LabelsOf(source, array));
-    parts.labels = std::move(labels.values);
-    parts.label_shape = std::move(labels.shape);
+    StatusOr<Labels> labels = LabelsOf(Source{archive.Describe(static_cast<size_t>(label_index)), array.bytes}, array);
+    if (labels.ok()) {
+      parts.labels = std::move(labels->values);
+      parts.label_shape = std::move(labels->shape);
+    } else {
+      parts.no_labels = MessageOf(labels.status());
+    }
   }
   return parts;
 }

@@ -42,21 +42,21 @@ StatusOr<Labels> LabelsOf(const Source& source, const Array& array);
 // An .npz archive in memory. The bytes must outlive it.
 class NpzArchive {
  public:
-  // `most_unpacked`: the bytes that one array may unpack to.
+  // `most_unpacked`: the bytes that all arrays together may unpack to, as they are read.
   static StatusOr<NpzArchive> Open(const Source& source, uint64_t most_unpacked);
   NpzArchive(NpzArchive&&) noexcept;
   ~NpzArchive();
   const std::vector<std::string>& names() const { return names_; }  // in the archive's order, without ".npy"
   // How messages call an array: "data.npz: array 'x'".
   std::string Describe(size_t index) const;
-  StatusOr<Array> Read(size_t index) const;
+  StatusOr<Array> Read(size_t index);
 
  private:
   struct Handle;
   NpzArchive();
   std::unique_ptr<Handle> handle_;
   std::string source_;
-  uint64_t most_unpacked_ = 0;
+  uint64_t most_unpacked_ = 0, left_ = 0;
   std::vector<std::string> names_;
 };
 

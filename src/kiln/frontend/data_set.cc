@@ -1,5 +1,7 @@
 #include "kiln/frontend/data_set.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -130,7 +132,8 @@ DataSet::DataSet(std::string source, DataFormat format, Parts parts)
       layout_(parts.layout),
       element_(parts.element),
       labels_(std::move(parts.labels)),
-      label_shape_(std::move(parts.label_shape)) {
+      label_shape_(std::move(parts.label_shape)),
+      no_labels_(std::move(parts.no_labels)) {
   KILN_CHECK(count_ > 0 && offset_ >= 0 && stride_ >= image_bytes_);
   KILN_CHECK(offset_ + (count_ - 1) * stride_ + image_bytes_ <= static_cast<int64_t>(bytes_->size()));
 }
@@ -156,10 +159,13 @@ Status DataSet::CheckLabels(int64_t classes, int32_t ignored) const {
 Status DataSet::SetLabels(Labels labels, std::string source) {
   const auto count = static_cast<int64_t>(labels.values.size());
   if (labels.each() == 0 || count != count_ * labels.each()) {
-    const std::string each = labels.shape.rank() == 0 ? "" : " of " + labels.shape.ToString() + " an image";
+    const auto counted = [](int64_t n, const char* noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); };
+    const int64_t images = labels.each() == 0 ? 0 : count / labels.each();
     return ErrorAt(source, "",
-                   std::to_string(labels.each() == 0 ? 0 : count / labels.each()) + " labels" + each + " for the " +
-                       std::to_string(count_) + " images of " + source_,
+                   labels.shape.rank() == 0
+                       ? fmt::format("{} for the {} of {}", counted(images, "label"), counted(count_, "image"), source_)
+                       : fmt::format("labels for {}, {} for each image, where {} holds {}", counted(images, "image"),
+                                     labels.shape.ToString(), source_, counted(count_, "image")),
                    "name the labels that belong to them");
   }
   labels_ = std::move(labels.values);
@@ -205,7 +211,12 @@ StatusOr<DataSet> LoadDataSet(const fs::path& path, const DataOptions& options) 
     KILN_ASSIGN_OR_RETURN(Labels own, LoadLabels(labels));
     KILN_RETURN_IF_ERROR(set.SetLabels(std::move(own), labels.string()));
   } else if (set.has_labels()) {
-    KILN_RETURN_IF_ERROR(set.SetLabels({set.labels_, set.label_shape_}, set.source_));
+    if (const Status fits = set.SetLabels({set.labels_, set.label_shape_}, set.source_); !fits.ok()) {
+      if (format != DataFormat::kNpz) return fits;
+      set.labels_.clear();
+      set.label_shape_ = {};
+      set.no_labels_ = MessageOf(fits);
+    }
   }
   return set;
 }

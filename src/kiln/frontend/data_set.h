@@ -46,7 +46,7 @@ struct DataOptions {
   std::optional<Shape> shape = {};  // of one image; only `raw` needs it
   // In place of `shape`, of a file that turns out to be raw: what the network takes.
   std::optional<Shape> default_shape = {};
-  // The most that a gzip file, or an array of an .npz archive, may unpack to.
+  // The most that a gzip file, or the arrays of an .npz archive that are read, may unpack to.
   uint64_t most_unpacked = budgets::kUnpackedBytes;
 };
 
@@ -80,6 +80,9 @@ class DataSet {
   Status CheckLabels(int64_t classes, int32_t ignored = -1) const;
   // Gives the images these labels. Error: not as many as the images need.
   Status SetLabels(Labels labels, std::string source);
+  // Where has_labels is false: why an array that has the name of labels is none; empty where there is no such array.
+  const std::string& no_labels() const { return no_labels_; }
+  void SetNoLabels(std::string why) { no_labels_ = std::move(why); }
 
   // What a reader fills in. Image i stands at bytes [offset + i * stride, ... + size of one image); the readers have
   // checked that all images lie within `bytes`.
@@ -93,6 +96,7 @@ class DataSet {
     ElementType element = ElementType::kUint8;
     std::vector<int32_t> labels;
     Shape label_shape = {};
+    std::string no_labels = {};
   };
   DataSet(std::string source, DataFormat format, Parts parts);
 
@@ -108,6 +112,7 @@ class DataSet {
   ElementType element_;
   std::vector<int32_t> labels_;
   Shape label_shape_;
+  std::string no_labels_;
 };
 
 // Reads a data file. Errors name the file and the fault: unknown kind, truncated or too long, a size that overflows,

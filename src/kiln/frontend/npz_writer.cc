@@ -60,6 +60,17 @@ fs::path TargetOf(const fs::path& path) {
   return target.empty() ? path : target;
 }
 
+// Where files without a name may stand: beside the target, or in the nearest folder above it that is there. The folders
+// between come about with the file, when the whole of it is known to be good.
+fs::path SpillPattern(const fs::path& target) {
+  fs::path folder = target.parent_path();
+  std::error_code error;
+  while (!folder.empty() && !fs::is_directory(folder, error) && folder != folder.parent_path()) {
+    folder = folder.parent_path();
+  }
+  return folder / (target.filename().string() + ".XXXXXX");
+}
+
 struct Discard {
   void operator()(zip_t* archive) const { zip_discard(archive); }
 };
@@ -138,7 +149,7 @@ Status NpzWriter::Spill() {
   for (const auto& array : arrays_) {
     if (array->held.empty()) continue;
     if (array->file == nullptr) {
-      std::string name = TargetOf(path_).string() + ".XXXXXX";
+      std::string name = SpillPattern(TargetOf(path_)).string();
       const int descriptor = ::mkstemp(name.data());
       if (descriptor >= 0) ::unlink(name.c_str());
       array->file = descriptor < 0 ? nullptr : ::fdopen(descriptor, "w+b");

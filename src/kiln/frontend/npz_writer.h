@@ -18,8 +18,9 @@
 namespace kiln {
 
 // Nothing exists at `path` before Finish, which replaces what was there. Until then arrays are held in memory, and
-// beyond `memory_bytes` in files without a name in the same folder. The same arrays give the same bytes: the archive
-// stores them uncompressed, in the order of Add, dated 1980-01-01 as NumPy does.
+// beyond `memory_bytes` in files without a name in the same folder, or in the nearest above it that exists. The same
+// arrays give the same bytes: the archive stores them uncompressed, in the order of Add, dated 1980-01-01 as NumPy
+// does.
 class NpzWriter {
  public:
   static constexpr int64_t kMemoryBytes = int64_t{1} << 28;

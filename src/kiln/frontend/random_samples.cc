@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "kiln/frontend/data_input.h"
@@ -17,32 +18,38 @@
 namespace kiln {
 namespace {
 
-constexpr int64_t kMaxBytes = int64_t{1} << 32;  // a model can name any shape
-constexpr size_t kMaxVisits = 100000;            // of values that an input flows through
+constexpr size_t kMaxUses = size_t{1} << 20;  // of values that an input flows through
 
 // Where a value goes, with the least and the greatest constant that was added to it on the way.
 class IndexWalk {
  public:
-  void Visit(const Value& value, int64_t least, int64_t most) {
-    if (seen_.size() > kMaxVisits || !seen_.emplace(&value, least, most).second) return;
-    for (const Node* user : value.users()) {
-      for (int i = 0; i < user->num_operands(); ++i) {
-        if (user->operand(i) == &value) Use(*user, i, least, most);
+  void Run(const Value& value) {
+    Reach(value, 0, 0);
+    while (!open_.empty() && uses_ <= kMaxUses) {
+      const auto [reached, least, most] = open_.back();
+      open_.pop_back();
+      for (const Node* user : reached->users()) {
+        for (int i = 0; i < user->num_operands(); ++i) {
+          if (user->operand(i) == reached && ++uses_ <= kMaxUses) Use(*user, i, least, most);
+        }
       }
     }
   }
-  const std::optional<IndexRange>& range() const { return range_; }
+  std::optional<IndexRange> range() const {
+    return is_index_ ? std::optional(IndexRange{low_, std::max(low_ + 1, high_)}) : std::nullopt;
+  }
 
  private:
+  using Place = std::tuple<const Value*, int64_t, int64_t>;  // a value, with the least and the greatest sum
+
+  void Reach(const Value& value, int64_t least, int64_t most) {
+    if (seen_.emplace(&value, least, most).second) open_.emplace_back(&value, least, most);
+  }
+
   void Narrow(int64_t places, int64_t least, int64_t most) {
-    const int64_t low = std::max<int64_t>(0, -least);
-    const int64_t high = std::max(low + 1, places - std::max<int64_t>(0, most));
-    if (!range_.has_value()) {
-      range_ = IndexRange{low, high};
-      return;
-    }
-    range_->low = std::max(range_->low, low);
-    range_->high = std::max(range_->low + 1, std::min(range_->high, high));
+    is_index_ = true;
+    low_ = std::max(low_, -least);
+    high_ = std::min(high_, places - std::max<int64_t>(0, most));
   }
 
   // How many places the table has that operand `i` of the node indexes; nothing where it is no index.
@@ -77,7 +84,7 @@ class IndexWalk {
     if (const std::optional<int64_t> places = Places(node, i)) Narrow(*places, least, most);
     if (Moves(node, i)) {
       for (const Value* result : node.results()) {
-        if (result != nullptr) Visit(*result, least, most);
+        if (result != nullptr) Reach(*result, least, most);
       }
       return;
     }
@@ -87,18 +94,30 @@ class IndexWalk {
     if (other == nullptr || !other->is_constant() || !IsInteger(other->element()) || other->constant().size() == 0) {
       return;
     }
-    constexpr int64_t kMost = int64_t{1} << 40;  // sums stay far from where they would overflow
-    int64_t low = kMost, high = -kMost;
-    for (const int64_t c : other->constant().ToInts()) {
-      const int64_t shift = std::clamp(subtracts ? -std::clamp(c, -kMost, kMost) : c, -kMost, kMost);
-      low = std::min(low, shift);
-      high = std::max(high, shift);
-    }
-    Visit(*node.result(), std::clamp(least + low, -kMost, kMost), std::clamp(most + high, -kMost, kMost));
+    const auto [low, high] = RangeOf(*other);
+    const int64_t lowest = subtracts ? -high : low, highest = subtracts ? -low : high;
+    Reach(*node.result(), std::clamp(least + lowest, -kMost, kMost), std::clamp(most + highest, -kMost, kMost));
   }
 
-  std::set<std::tuple<const Value*, int64_t, int64_t>> seen_;
-  std::optional<IndexRange> range_;
+  // The least and the greatest element of a constant, within kMost.
+  std::pair<int64_t, int64_t> RangeOf(const Value& constant) {
+    const auto [at, is_new] = ranges_.try_emplace(&constant, kMost, -kMost);
+    if (is_new) {
+      for (const int64_t c : constant.constant().ToInts()) {
+        at->second.first = std::min(at->second.first, std::clamp(c, -kMost, kMost));
+        at->second.second = std::max(at->second.second, std::clamp(c, -kMost, kMost));
+      }
+    }
+    return at->second;
+  }
+
+  static constexpr int64_t kMost = int64_t{1} << 40;  // sums stay far from where they would overflow
+  std::vector<Place> open_;
+  std::set<Place> seen_;
+  std::unordered_map<const Value*, std::pair<int64_t, int64_t>> ranges_;
+  size_t uses_ = 0;
+  bool is_index_ = false;
+  int64_t low_ = 0, high_ = std::numeric_limits<int64_t>::max();
 };
 
 // The greatest value of an integer type, or of int64 where that is less.
@@ -157,13 +176,13 @@ std::string Draw(const Value& input, const Shape& sample, int64_t count, uint64_
 
 std::optional<IndexRange> IndexRangeOf(const Value& value) {
   IndexWalk walk;
-  walk.Visit(value, 0, 0);
+  walk.Run(value);
   return walk.range();
 }
 
-StatusOr<std::vector<DataSet>> RandomSamples(const Graph& network, int64_t count) {
+StatusOr<std::vector<DataSet>> RandomSamples(const Graph& network, int64_t count, int64_t most_bytes) {
   std::vector<DataSet> sets;
-  int64_t left = kMaxBytes;
+  int64_t left = most_bytes;  // a model can name any shape
   for (const Value* input : network.inputs()) {
     const std::string place = fmt::format("input '{}'", input->name());
     if (input->element() == ElementType::kString) {
@@ -180,7 +199,7 @@ StatusOr<std::vector<DataSet>> RandomSamples(const Graph& network, int64_t count
       return ErrorAt("", "--random",
                      fmt::format("{} sample{} of {} {} too large", count, count == 1 ? "" : "s", DescribeInput(*input),
                                  count == 1 ? "is" : "are"),
-                     "at most 4 GiB are made");
+                     fmt::format("at most {} bytes are made", most_bytes));
     }
     left -= count * size;
     auto bytes = std::make_shared<const std::string>(Draw(*input, sample, count, 1 + sets.size()));

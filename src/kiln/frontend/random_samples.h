@@ -9,6 +9,7 @@
 
 #include "kiln/frontend/data_set.h"
 #include "kiln/ir/graph.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/status.h"
 
 namespace kiln {
@@ -29,8 +30,9 @@ std::optional<IndexRange> IndexRangeOf(const Value& value);
 //   8-bit integers              uniform over all their values, as pixels and codes are
 //   other integers and bool     masks: each row (last axis) begins with at least one 1, of random number, and the rest
 //                               is 0, as masks of padded sequences are
-//   errors  an input of unknown shape or of strings; more than 4 GiB
-StatusOr<std::vector<DataSet>> RandomSamples(const Graph& network, int64_t count);
+//   errors  an input of unknown shape or of strings; more than `most_bytes` in all
+StatusOr<std::vector<DataSet>> RandomSamples(const Graph& network, int64_t count,
+                                             int64_t most_bytes = budgets::kRandomBytes);
 
 }  // namespace kiln
 

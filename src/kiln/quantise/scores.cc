@@ -6,15 +6,10 @@
 #include <cmath>
 #include <vector>
 
-#include "kiln/ir/batch_shape.h"
+#include "kiln/ir/unit_axes.h"
 
 namespace kiln {
 namespace {
-
-std::vector<int64_t> WithoutOnes(std::vector<int64_t> dims) {
-  std::erase(dims, 1);
-  return dims;
-}
 
 // The dimensions of one sample behind the axis of samples; nothing where the shape is not known.
 std::optional<std::vector<int64_t>> SampleDims(const Value& output) {
