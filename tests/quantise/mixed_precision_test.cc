@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/quantise/post_training.h"
+#include "kiln/quantise/scores.h"
 #include "kiln/quantise/simulate.h"
 #include "tests/quantise/small_net.h"
 
@@ -110,6 +111,20 @@ TEST_F(MixedPrecisionSearch, TellsHowFarItIs) {
   EXPECT_EQ(steps[1].total, 24);
   EXPECT_EQ(steps[2].total, 24 * (1 + 4 * 2)) << "all units in the first candidate, each alone in two others";
   EXPECT_GT(steps[2].calls, 24 * 9) << "image by image";
+}
+
+// Two images of two places and three classes: ranks of the labels are 1, 2, 3 and 1.
+TEST(TopScores, CountsLabelsAmongTheHighest) {
+  const Tensor scores = Tensor::Of<float>({2, 2, 3}, {5, 3, 1, 5, 3, 1, 5, 3, 1, 5, 3, 1});
+  const ScoreLayout layout{.places = 2, .classes = 3, .class_stride = 1, .place_stride = 3};
+  const std::vector<int32_t> labels = {0, 1, 2, 0};
+  EXPECT_EQ(*TopScores(labels, layout, 1)(scores), 50);
+  EXPECT_EQ(*TopScores(labels, layout, 2)(scores), 75);
+  EXPECT_EQ(*TopScores(labels, layout, 3)(scores), 100);
+  // Labels of 255 are no labels: one of the three others is first.
+  EXPECT_EQ(*TopScores({255, 1, 2, 0}, layout, 1)(scores), 100.0 * 1 / 3);
+  EXPECT_EQ(*TopScores({255, 255, 255, 255}, layout, 1)(scores), 0);
+  EXPECT_FALSE(TopScores({}, layout, 1)(scores).ok());
 }
 
 TEST_F(MixedPrecisionSearch, Errors) {

@@ -55,7 +55,9 @@ class MixedPrecisionCommand final : public Command {
         ->required()
         ->delimiter(',')
         ->type_name("F,F,...");
-    app.add_option("--budget", options_.budget, "Points of accuracy that may be lost against fp32")
+    app.add_option("--budget", options_.budget,
+                   "Points of accuracy that may be lost against fp32; damage and accuracy are "
+                   "those of the network's first output")
         ->type_name("POINTS")
         ->check(RealInRange(0.0, 100.0))
         ->capture_default_str();
@@ -95,7 +97,10 @@ class MixedPrecisionCommand final : public Command {
     KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetwork(model_, shapes, /*known_inputs=*/true));
     KILN_ASSIGN_OR_RETURN(const Images images, OpenImages(settings, network));
     if (!images.set->has_labels()) {
-      return ErrorAt(images.source, "", "has no labels, so that no accuracy can be measured", "name --labels");
+      const std::string& why = images.set->no_labels();
+      return why.empty()
+                 ? ErrorAt(images.source, "", "has no labels, so that no accuracy can be measured", "name --labels")
+                 : ErrorAt("", "", "no accuracy can be measured: " + why, "name --labels");
     }
     const int64_t count = limit_ > 0 ? std::min(limit_, images.size()) : images.size();
     const ImageSettings own = calibration_.Settings(settings);

@@ -13,7 +13,6 @@
 #include "kiln/hardware/energy.h"
 #include "kiln/ir/work.h"
 #include "kiln/numerics/elementary.h"
-#include "kiln/quantise/accuracy.h"
 #include "kiln/quantise/calibrate.h"
 #include "kiln/quantise/energy.h"
 #include "kiln/quantise/layer_settings.h"
@@ -328,13 +327,6 @@ class Search {
 };
 
 }  // namespace
-
-Merit TopOne(std::vector<int32_t> labels) {
-  return [labels = std::move(labels)](const Tensor& outputs) -> StatusOr<double> {
-    KILN_ASSIGN_OR_RETURN(const Accuracy accuracy, TopK(outputs, labels));
-    return accuracy.percent();
-  };
-}
 
 Merit TopScores(std::vector<int32_t> labels, const ScoreLayout& layout, int k) {
   KILN_CHECK(layout.output == 0);

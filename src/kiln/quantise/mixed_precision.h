@@ -42,7 +42,6 @@ enum class PrecisionCost {
 // The figure of merit of a network's outputs on the evaluation images, greater is better: per cent of images classified
 // right, decibels, ...
 using Merit = std::function<StatusOr<double>(const Tensor& outputs)>;
-Merit TopOne(std::vector<int32_t> labels);  // per cent
 // Per cent of labels among the k highest scores (scores.h). The layout is one of output 0.
 Merit TopScores(std::vector<int32_t> labels, const ScoreLayout& layout, int k);
 
