@@ -141,6 +141,16 @@ TEST(Application, InspectsWhatItCannotImport) {
   ASSERT_EQ(type.code, kExitOk) << type.err;
   EXPECT_THAT(type.out, HasSubstr("number 33"));
   EXPECT_THAT(type.out, HasSubstr("summary: every operator is supported"));
+  // Numbers as everywhere; a node of field `graph` that names no operator has one all the same.
+  const auto file = std::filesystem::temp_directory_path() / ("kiln_unnamed" + std::to_string(::getpid()) + ".onnx");
+  std::string unnamed("\x08\x08\x42\x02\x10\x11\x3a\xa4\x13", 9);  // IR version 8, opset 17, a graph of 2468 bytes
+  for (int i = 0; i < 1234; ++i) unnamed += std::string_view("\x0a\x00", 2);
+  ASSERT_TRUE(WriteFile(file, unnamed).ok());
+  const Outcome many = Call({"inspect", file.string()});
+  std::filesystem::remove(file);
+  ASSERT_EQ(many.code, kExitOk) << many.err;
+  EXPECT_THAT(many.out, HasSubstr("summary: 1 of 1 operator not supported, in 1,234 of 1,234 nodes: (no name)\n"));
+  EXPECT_THAT(many.out, HasSubstr("\n(no name) "));
   // A model that contradicts itself is an error as before.
   EXPECT_NE(Call({"inspect", "tests/errors/files/cyclic.onnx"}).code, kExitOk);
 }

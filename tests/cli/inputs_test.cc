@@ -235,6 +235,56 @@ TEST_F(InputsTest, OneLineSaysWhatToGive) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out.npz"));
 }
 
+// What an array named as labels holds instead is why there is no accuracy; only --labels asks for labels.
+TEST_F(InputsTest, ArraysThatAreNoLabelsStopNothing) {
+  const auto write = [&](const char* file, const char* name, const Tensor& tensor) {
+    const Shape shape{kSamples, kTokens};
+    NpzWriter writer(folder_ / file);
+    ASSERT_TRUE(writer.AddTensor("words%2Fids", Tensor::Of<int64_t>(shape, ids_)).ok());
+    ASSERT_TRUE(writer.AddTensor("mask", Tensor::Of<int64_t>(shape, mask_)).ok());
+    ASSERT_TRUE(writer.AddTensor(name, tensor).ok());
+    ASSERT_TRUE(writer.Finish().ok());
+  };
+  write("floats.npz", "y", Tensor(ElementType::kFloat32, {kSamples, 3}));
+  const Outcome floats = Run({"--level", "reference"}, "floats.npz");
+  EXPECT_EQ(floats.code, 0) << floats.err;
+  EXPECT_THAT(floats.out, HasSubstr("accuracy     none: " + At("floats.npz") +
+                                    ": array 'y': labels of shape 5x3 and "
+                                    "type f32; labels are integers"));
+  write("few.npz", "labels", Tensor(ElementType::kInt64, {kSamples - 1}));
+  const Outcome few = Run({"--level", "reference"}, "few.npz");
+  EXPECT_EQ(few.code, 0) << few.err;
+  EXPECT_THAT(few.out, HasSubstr("array 'labels': 4 labels for the 5 images of "));
+  ASSERT_TRUE(WriteFile(folder_ / "labels.txt", "1\n2\n").ok());
+  EXPECT_THAT(Run({"--level", "reference", "--labels", At("labels.txt")}, "floats.npz").err,
+              HasSubstr("labels.txt: 2 labels for the 5 images of "));
+}
+
+// Two elements other than 0 in the first two images, four in the third: one array has no room for all.
+TEST_F(InputsTest, OutputsOfAnotherShapeInALaterChunkAreAnError) {
+  ASSERT_TRUE(WriteFile(folder_ / "nz.kir",
+                        "graph \"nz\" {\n  input %x : f32[1x4]\n  %y = non_zero %x \"nz\" : i64[2x?]\n"
+                        "  output %y\n}\n")
+                  .ok());
+  NpzWriter writer(folder_ / "x.npz");
+  ASSERT_TRUE(writer.AddTensor("x", Tensor::Of<float>({3, 4}, {1, 0, 1, 0, 0, 2, 0, 2, 1, 1, 1, 1})).ok());
+  ASSERT_TRUE(writer.Finish().ok());
+  const auto run = [&](const std::string& limit) {
+    return Call({"run", At("nz.kir"), "--level", "reference", "--data", At("x.npz"), "--batch", "1", "--limit", limit,
+                 "--outputs", At("new/out.npz")});
+  };
+  const Outcome three = run("3");
+  EXPECT_EQ(three.code, 1);
+  EXPECT_EQ(three.err, "kiln: " + At("new/out.npz") +
+                           ": output 'y': from image 2 on is 1x2x4, another shape than 1x2x2 "
+                           "of the images before; an array has one shape: run these images by themselves, or without "
+                           "--outputs\n");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "new"));
+  const Outcome two = run("2");
+  ASSERT_EQ(two.code, 0) << two.err;
+  EXPECT_EQ(Read<int64_t>("new/out.npz", "y"), (std::vector<int64_t>{0, 0, 0, 2, 0, 0, 1, 3}));
+}
+
 // A label for each token, one of them void; the greatest of four scores is the last where the mask is 1.
 TEST_F(InputsTest, AccuracyByToken) {
   std::vector<int32_t> labels(static_cast<size_t>(kSamples * kTokens), 3);

@@ -73,6 +73,8 @@ std::string Json(const Graph& graph, const NetworkSummary& summary) {
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
+std::string NameOrNone(const std::string& name) { return name.empty() ? "(no name)" : name; }
+
 // A file that is an ONNX model and yet cannot be imported, for `reason`.
 std::string OutlineText(const std::string& source, const OnnxOutline& outline, const std::string& reason) {
   std::string text = fmt::format("{}: {}, {}\n", CleanUtf8(source), Counted(outline.nodes, "node"),
@@ -84,18 +86,18 @@ std::string OutlineText(const std::string& source, const OnnxOutline& outline, c
   std::string missing;
   int64_t kinds = 0, nodes = 0;
   for (const OnnxOutline::Operator& row : outline.operators) {
-    table.Row({CleanUtf8(Shorten(row.name, 60)), Thousands(row.nodes), row.supported ? "yes" : "NO",
+    table.Row({CleanUtf8(Shorten(NameOrNone(row.name), 60)), Thousands(row.nodes), row.supported ? "yes" : "NO",
                row.supported ? "" : CleanUtf8(Shorten(row.first_node, 48))});
     if (row.supported) continue;
-    missing += (missing.empty() ? "" : ", ") + row.name;
+    missing += (missing.empty() ? "" : ", ") + NameOrNone(row.name);
     ++kinds;
     nodes += row.nodes;
   }
   text += table.ToString();
   if (kinds == 0) return text + "\nsummary: every operator is supported; what keeps the file out stands above\n";
   return text + '\n' +
-         CleanUtf8(fmt::format("summary: {} of {} not supported, in {} of {}: {}", kinds,
-                               Counted(std::ssize(outline.operators), "operator"), nodes,
+         CleanUtf8(fmt::format("summary: {} of {} not supported, in {} of {}: {}", Thousands(kinds),
+                               Counted(std::ssize(outline.operators), "operator"), Thousands(nodes),
                                Counted(outline.nodes, "node"), missing)) +
          '\n';
 }

@@ -1,5 +1,7 @@
 #include "kiln/cli/outputs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -17,11 +19,13 @@ Tensor AsNumPyHasIt(const Tensor& tensor) {
   return wide;
 }
 
-Shape WithImages(const Tensor& tensor, int64_t images) {
-  Shape shape = tensor.shape();
+Shape WithImages(Shape shape, int64_t images) {
   shape[0] = images;
   return shape;
 }
+
+// Whether the images of two shapes are of one shape.
+bool IsAlike(const Shape& a, const Shape& b) { return WithImages(a, 1) == WithImages(b, 1); }
 
 std::span<const std::byte> BytesOf(const Tensor& tensor) {
   return {tensor.bytes(), static_cast<size_t>(tensor.num_bytes())};
@@ -54,13 +58,16 @@ Status OutputsFile::Describe(const Graph& network, const Graph* quantised) {
 }
 
 Status OutputsFile::Begin(Output& output, const Tensor& values, const Tensor* codes, int64_t total) {
-  const Shape shape = WithImages(values, total);
+  const Shape shape = WithImages(values.shape(), total);
+  output.first = values.shape();
   KILN_ASSIGN_OR_RETURN(output.values, writer_.Add(output.array, values.type(), shape));
   output.described = {output.name, output.array, std::string(NameOf(values.type())), shape.dims(), ""};
   if (codes == nullptr || !output.quantisation.has_value() || codes->type() == ElementType::kFloat32) return OkStatus();
   const Quantisation& q = *output.quantisation;
   output.described.quantisation = PrintQuantisation(q);
-  KILN_ASSIGN_OR_RETURN(output.codes, writer_.Add(output.array + ".codes", codes->type(), WithImages(*codes, total)));
+  output.first_codes = codes->shape();
+  KILN_ASSIGN_OR_RETURN(output.codes,
+                        writer_.Add(output.array + ".codes", codes->type(), WithImages(codes->shape(), total)));
   if (!q.scales.empty()) {
     KILN_RETURN_IF_ERROR(
         writer_.AddTensor(output.array + ".scale", Tensor::Of<float>(ParameterShape(q.scales.size()), q.scales)));
@@ -78,6 +85,15 @@ Status OutputsFile::Add(std::span<const Tensor> outputs, std::span<const Tensor>
     const Tensor values = AsNumPyHasIt(outputs[i]);
     const Tensor* own_codes = i < codes.size() ? &codes[i] : nullptr;
     if (!output.values.has_value()) KILN_RETURN_IF_ERROR(Begin(output, values, own_codes, total));
+    const bool alike = IsAlike(output.first, values.shape()) &&
+                       (!output.codes.has_value() || IsAlike(output.first_codes, own_codes->shape()));
+    if (!alike) {
+      return ErrorAt(path_.string(), fmt::format("output '{}'", output.name),
+                     fmt::format("from image {} on is {}, another shape than {} of the images before", output.images,
+                                 WithImages(values.shape(), 1).ToString(), WithImages(output.first, 1).ToString()),
+                     "an array has one shape: run these images by themselves, or without --outputs");
+    }
+    output.images += values.shape()[0];
     KILN_RETURN_IF_ERROR(writer_.Append(*output.values, BytesOf(values)));
     if (output.codes.has_value()) KILN_RETURN_IF_ERROR(writer_.Append(*output.codes, BytesOf(*own_codes)));
   }

@@ -35,6 +35,7 @@ class OutputsFile {
   Status Describe(const Graph& network, const Graph* quantised);
   // Appends the next images, of `total` in all.
   //   outputs, codes  one tensor for each output, first axis images; `codes` is empty where there are none
+  //   errors          an output whose shape depends on the data and is another one than before
   Status Add(std::span<const Tensor> outputs, std::span<const Tensor> codes, int64_t total);
   // Writes the file, all at once.
   Status Finish();
@@ -47,6 +48,8 @@ class OutputsFile {
     std::optional<Quantisation> quantisation;
     std::optional<size_t> values, codes;  // arrays of the writer
     RunReport::WrittenOutput described;
+    Shape first, first_codes;  // of the first images
+    int64_t images = 0;        // that were appended
   };
   Status Begin(Output& output, const Tensor& values, const Tensor* codes, int64_t total);
 
