@@ -94,7 +94,8 @@ TEST_F(Processors, CompileEmitsTheSameFolder) {
   ExpectTheSameFiles({"compile", kModel, "--on", "systolic-int8-8x8", "--random", "16", "--emit", "OUT/design"});
 }
 
-// Every elementary function of the reference level: those inside a recurrence, in soft-max, and alone.
+// Elementary functions of the reference level: inside a recurrence, in soft-max, and alone. In f64, for rounding to f32
+// would hide nearly every difference in their last bits.
 TEST_F(Processors, TheReferenceLevelWritesTheSameOutputs) {
   const fs::path network = folder_.path() / "functions.kir";
   Random random(6);
@@ -104,17 +105,17 @@ TEST_F(Processors, TheReferenceLevelWritesTheSameOutputs) {
     return text;
   };
   ASSERT_TRUE(WriteFile(network, fmt::format(R"(graph "functions" {{
-  input %x : f32[16x1x8]
-  const %w : f32[1x64x8] = [{}]
-  const %r : f32[1x64x16] = [{}]
-  const %zw : f32[1x48x8] = [{}]
-  const %zr : f32[1x48x16] = [{}]
-  %y = lstm %x, %w, %r "lstm" : f32[16x1x1x16]
-  %z = gru %x, %zw, %zr {{activations=["Softplus", "Elu"]}} "gru" : f32[16x1x1x16]
-  %e = exp %x "exp" : f32[16x1x8]
-  %t = tanh %x "tanh" : f32[16x1x8]
-  %p = pow %e, %x "pow" : f32[16x1x8]
-  %s = softmax %x "softmax" : f32[16x1x8]
+  input %x : f64[16x1x8]
+  const %w : f64[1x64x8] = [{}]
+  const %r : f64[1x64x16] = [{}]
+  const %zw : f64[1x48x8] = [{}]
+  const %zr : f64[1x48x16] = [{}]
+  %y = lstm %x, %w, %r "lstm" : f64[16x1x1x16]
+  %z = gru %x, %zw, %zr {{activations=["Softplus", "Elu"]}} "gru" : f64[16x1x1x16]
+  %e = exp %x "exp" : f64[16x1x8]
+  %t = tanh %x "tanh" : f64[16x1x8]
+  %p = pow %e, %x "pow" : f64[16x1x8]
+  %s = softmax %x "softmax" : f64[16x1x8]
   output %y
   output %z
   output %e

@@ -115,7 +115,8 @@ std::optional<FastProduct> FindMatMul(const Node& node, const NodeShapes& shapes
 }  // namespace
 
 StatusOr<std::shared_ptr<void>> AllocateBuffer(size_t bytes) {
-  void* storage = bytes > SIZE_MAX / 2 ? nullptr : std::aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
+  constexpr size_t kMost = size_t{1} << 46;  // no machine has as much, and what is rounded up to must not wrap
+  void* storage = bytes > kMost ? nullptr : std::aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
   if (storage == nullptr) {
     return absl::ResourceExhaustedError(fmt::format("out of memory: {} bytes are needed at once", bytes));
   }
