@@ -163,22 +163,31 @@ TEST(ReferenceFast, RandomProducts) {
 }
 
 // What padding, dilations and strides make of one element: planes beyond all memory, extents whose product overflows,
-// strides that nobody may count through. The plain kernel computes these.
+// strides that nobody may count through, planes that rounding up makes 32 times as large. The plain kernel computes
+// these.
 TEST(ReferenceFast, ConvolutionsThatWouldCopyTooMuchArePlain) {
   struct Case {
     Shape x, w;
     AttributeList attributes;
     float sum;
+    bool nchw_is_fast, nhwc_is_fast;
   };
   const int64_t far = (int64_t{1} << 22) - 1, most = int64_t{1} << 30;
   const std::vector<Case> cases = {
       {{1, 1, 1, 1, 1},
        {1, 1, 2, 2, 2},
        {{"dilations", Ints{far, far / 2, far / 2}}, {"pads", Ints{far, far / 2, far / 2, 0, 0, 0}}},
-       1},
-      {{1, 1, 1, 1}, {1, 1, 2, 2}, {{"dilations", Ints{131071, 131071}}, {"pads", Ints{131071, 131071, 0, 0}}}, 1},
-      {{1, 1, 1, 1000}, {1, 1, 1, 1000}, {{"strides", Ints{1, most}}}, 1000},
-      {{1, 1, 1, 1}, {1, 1, 2, 1}, {{"dilations", Ints{most, 1}}, {"pads", Ints{most, 0, 0, 0}}}, 1},
+       1,
+       false,
+       false},
+      {{1, 1, 1, 1},
+       {1, 1, 2, 2},
+       {{"dilations", Ints{131071, 131071}}, {"pads", Ints{131071, 131071, 0, 0}}},
+       1,
+       false,
+       false},
+      {{1, 1, 1, 1000}, {1, 1, 1, 1000}, {{"strides", Ints{1, most}}}, 1000, true, true},
+      {{1, 1, 1, 1}, {1, 1, 2, 1}, {{"dilations", Ints{most, 1}}, {"pads", Ints{most, 0, 0, 0}}}, 1, false, false},
   };
   for (const Case& c : cases) {
     for (const bool nhwc : {false, true}) {
@@ -191,11 +200,25 @@ TEST(ReferenceFast, ConvolutionsThatWouldCopyTooMuchArePlain) {
       AttributeList attributes = c.attributes;
       attributes.emplace_back("layout", std::string(nhwc ? "nhwc" : "nchw"));
       const OneNode one(Op::kConv, {x, w}, attributes);
+      const reference::NodeShapes shapes{.operands = {TensorType{x.type(), x.shape()}, TensorType{w.type(), w.shape()}},
+                                         .result = {x.type(), Shape(std::vector<int64_t>(dims.size(), 1))}};
+      EXPECT_EQ(reference::IsFast(*one.node, shapes), nhwc ? c.nhwc_is_fast : c.nchw_is_fast);
       const auto y = RunAtEveryLevel(one.graph, {x, w});
       ASSERT_TRUE(y.ok()) << y.status();
       ASSERT_EQ((*y)[0].size(), 1);
       EXPECT_EQ((*y)[0].ValueAt(0), c.sum);
     }
+  }
+}
+
+// Rounding up makes planes of one element 32 times as large: that counts where there are many.
+TEST(ReferenceFast, ConvolutionsOfManySmallPlanesArePlain) {
+  for (const int64_t channels : {int64_t{1} << 10, int64_t{1} << 22}) {
+    const Tensor x(ElementType::kFloat32, {1, channels, 1, 1});
+    const OneNode one(Op::kConv, {x, x}, {});
+    const TensorType type{x.type(), x.shape()};
+    const reference::NodeShapes shapes{.operands = {type, type}, .result = {x.type(), Shape{1, 1, 1, 1}}};
+    EXPECT_EQ(reference::IsFast(*one.node, shapes), channels == 1 << 10);
   }
 }
 

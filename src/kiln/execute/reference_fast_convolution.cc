@@ -390,7 +390,8 @@ class NhwcConvolution : public FastNode {
 
 bool IsWithinBudget(const ConvGeometry& g) {
   constexpr int64_t kAlwaysAllowed = int64_t{1} << 26;  // elements: 256 MiB
-  int64_t input = g.in_channels, output = g.out_channels, held = g.in_channels;
+  constexpr int64_t kMostSlack = 32;                    // that a plane is rounded up by
+  int64_t input = g.in_channels, output = g.out_channels, plane = 1;
   for (const WindowAxis& axis : g.axes) {
     const int64_t extent = SaturatingAdd(SaturatingMul(axis.dilation, axis.kernel - 1), 1);
     const int64_t padded = SaturatingAdd(SaturatingMul(axis.output - 1, axis.stride), extent);
@@ -399,8 +400,9 @@ bool IsWithinBudget(const ConvGeometry& g) {
     // Under NCHW a plane for each phase that kernel positions meet, at most.
     const int64_t phases = g.nhwc ? 1 : std::min(axis.kernel, axis.stride);
     const int64_t pitch = g.nhwc ? padded : CeilDiv(padded, axis.stride);
-    held = SaturatingMul(held, SaturatingMul(phases, pitch));
+    plane = SaturatingMul(plane, SaturatingMul(phases, pitch));
   }
+  const int64_t held = SaturatingMul(g.in_channels, g.nhwc ? plane : SaturatingAdd(plane, kMostSlack));
   return held <= std::max(kAlwaysAllowed, SaturatingMul(8, SaturatingAdd(input, output)));
 }
 
