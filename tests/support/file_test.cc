@@ -8,7 +8,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
 
 #include "kiln/support/process.h"
 
@@ -86,6 +90,54 @@ TEST_F(Files, OpenDescriptorsAreRead) {
   ::close(ends[1]);
   EXPECT_THAT(ErrorOf("/dev/fd/" + std::to_string(ends[0]), 3), HasSubstr("is too large; at most 3 bytes are read"));
   ::close(ends[0]);
+}
+
+// A path that only begins like a descriptor's leads anywhere.
+TEST_F(Files, PathsBehindDescriptorsAreOrdinaryOnes) {
+  for (const std::string path :
+       {"/dev/fd/../root/dev/zero", "/proc/self/fd/../root/dev/zero", "/dev/fd/0/../../root/dev/zero"}) {
+    EXPECT_THAT(ErrorOf(path), testing::AnyOf(HasSubstr("is not a regular file"), HasSubstr("no such file"))) << path;
+  }
+  EXPECT_THAT(ErrorOf("/dev/fd/"), HasSubstr("is a directory"));
+}
+
+TEST_F(Files, AreWrittenUnderNamesThatNobodyKnows) {
+  Write("victim", "somebody's");
+  const std::string planted = Path("out") + ".part" + std::to_string(::getpid());
+  fs::create_symlink(Path("victim"), planted);
+  ASSERT_TRUE(WriteFile(Path("out"), "new").ok());
+  EXPECT_EQ(*ReadFile(Path("victim")), "somebody's");
+  EXPECT_EQ(*ReadFile(Path("out")), "new");
+  EXPECT_TRUE(fs::is_symlink(planted));
+  EXPECT_EQ(std::distance(fs::directory_iterator(Path(".")), fs::directory_iterator()), 3);
+}
+
+TEST_F(Files, MayBeReadAsTheUmaskSays) {
+  const mode_t before = ::umask(027);
+  EXPECT_TRUE(WriteFile(Path("out"), "").ok());
+  ::umask(before);
+  EXPECT_EQ(fs::status(Path("out")).permissions(), static_cast<fs::perms>(0640));
+}
+
+// Each of two that write one file leaves all of its own text.
+TEST_F(Files, ThreadsWriteOneFile) {
+  constexpr size_t kBytes = 1 << 20;
+  const auto write = [this](char letter) {
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(WriteFile(Path("out"), std::string(kBytes, letter)), OkStatus());
+  };
+  {
+    const std::jthread one(write, 'a'), other(write, 'b');
+  }
+  const std::string text = *ReadFile(Path("out"), kBytes);
+  EXPECT_EQ(text, std::string(kBytes, text[0]));
+  EXPECT_EQ(std::distance(fs::directory_iterator(Path(".")), fs::directory_iterator()), 1);
+}
+
+TEST_F(Files, NothingIsLeftOfWhatCannotBeWritten) {
+  fs::create_directories(Path("folder/below"));
+  EXPECT_THAT(MessageOf(WriteFile(Path("folder"), "text")), HasSubstr("cannot be replaced"));
+  EXPECT_THAT(MessageOf(WriteFile(Path("none/out"), "text")), HasSubstr("choose a folder that exists"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(Path(".")), fs::directory_iterator()), 1);
 }
 
 // Files of /proc state a size of 0.

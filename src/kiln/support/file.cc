@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <random>
 #include <system_error>
 
 namespace kiln {
@@ -28,8 +29,45 @@ Status WriteInto(const fs::path& path, std::string_view bytes) {
 // Opening those does not wait for a writer.
 bool IsOpenDescriptor(const fs::path& path) {
   const std::string text = path.string();
-  return text == "/dev/stdin" || text.starts_with("/dev/fd/") || text.starts_with("/proc/self/fd/");
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!text.starts_with(folder)) continue;
+    const std::string_view number = std::string_view(text).substr(folder.size());
+    return !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
+  }
+  return text == "/dev/stdin";
 }
+
+// A new file beside `target`, under a name that nobody can know before. What has that name already, a link among it,
+// is left alone, and the umask decides who may read the file.
+struct PartFile {
+  explicit PartFile(const fs::path& target) {
+    std::random_device random;
+    do {
+      path = target.string() + ".part" + std::to_string(random());
+      descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    } while (descriptor < 0 && errno == EEXIST);
+  }
+  PartFile(const PartFile&) = delete;
+  PartFile& operator=(const PartFile&) = delete;
+  ~PartFile() {
+    if (descriptor < 0) return;
+    ::close(descriptor);
+    if (!renamed) ::unlink(path.c_str());
+  }
+  bool Write(std::string_view bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t put = ::write(descriptor, bytes.data(), bytes.size());
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0) return false;
+      bytes.remove_prefix(static_cast<size_t>(put));
+    }
+    return true;
+  }
+
+  std::string path;
+  int descriptor = -1;  // < 0: it cannot be made, errno says why
+  bool renamed = false;
+};
 
 }  // namespace
 
@@ -102,26 +140,15 @@ Status WriteFile(const fs::path& named, std::string_view bytes) {
   if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status)) {
     return WriteInto(path, bytes);
   }
-  const fs::path part = path.string() + ".part" + std::to_string(::getpid());
-  {
-    std::ofstream out(part, std::ios::binary | std::ios::trunc);
-    if (!out) {
-      return ErrorAt(path.string(), "", std::string("cannot be written: ") + std::strerror(errno),
-                     "choose a folder that exists and is writable");
-    }
-    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    out.flush();
-    if (!out) {
-      fs::remove(part, error);
-      return ErrorAt(path.string(), "", "could not be written in full", "check the free space");
-    }
+  PartFile part(path);
+  if (part.descriptor < 0) {
+    return ErrorAt(path.string(), "", std::string("cannot be written: ") + std::strerror(errno),
+                   "choose a folder that exists and is writable");
   }
-  fs::rename(part, path, error);
-  if (error) {
-    const std::string why = error.message();
-    fs::remove(part, error);
-    return ErrorAt(path.string(), "", "cannot be replaced: " + why, "");
-  }
+  if (!part.Write(bytes)) return ErrorAt(path.string(), "", "could not be written in full", "check the free space");
+  fs::rename(part.path, path, error);
+  if (error) return ErrorAt(path.string(), "", "cannot be replaced: " + error.message(), "");
+  part.renamed = true;
   return OkStatus();
 }
 
