@@ -1,6 +1,7 @@
 // Text from files and arguments that is meant for a shell, a script or somebody else's files: none of it gets there.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -307,8 +308,8 @@ TEST_F(HostileFolder, EmissionsLeaveWhatIsBehindLinks) {
     fs::create_directory_symlink(Folder("outside"), design / name);
     const Status status = WriteRtlProject(Fifo(), design);
     EXPECT_EQ(MessageOf(status), (design / name).string() +
-                                     ": is a link, and a design is written to its folder alone; remove the link or "
-                                     "name a new folder");
+                                     ": is a link, and nothing is written through links; remove it or name a new "
+                                     "folder");
     EXPECT_EQ(outside(), before) << name;
     fs::remove(design / name);
   }
@@ -326,10 +327,81 @@ TEST_F(HostileFolder, EmissionsLeaveWhatIsBehindLinks) {
   ASSERT_TRUE(WriteRtlProject(Fifo(), design).ok());
   fs::create_symlink(Folder("outside/file"), design / "kernels.txt");
   EXPECT_FALSE(AddToRtlProject(design, "kernels.txt", "x").ok());
-  fs::create_directories(design / "build");
-  fs::create_symlink(Folder("outside/new"), design / "build" / "build.log");
+  // Verilator and make write below build/.
+  for (const char* name : {"build/build.log", "build/simulate", "build/model", "build/model_trace", "build/more/x"}) {
+    fs::create_directories((design / name).parent_path());
+    for (const char* target : {"outside/new", "outside"}) {
+      fs::create_symlink(Folder(target), design / name);
+      EXPECT_EQ(MessageOf(BuildSimulation(design).status()),
+                (design / name).string() +
+                    ": is a link, and nothing is written through links; remove it or name a new folder");
+      EXPECT_EQ(outside(), before) << name;
+      fs::remove(design / name);
+    }
+  }
+  fs::remove_all(design / "build");
+  fs::create_directory_symlink(Folder("outside"), design / "build");
   EXPECT_FALSE(BuildSimulation(design).ok());
   EXPECT_EQ(outside(), before);
+}
+
+// Opening a FIFO to write would wait for a reader.
+TEST_F(HostileFolder, EmissionsWriteToFilesAlone) {
+  const fs::path design = Folder("design");
+  for (const char* name : {"Makefile", "memory.hex", "emitted.txt", "synth.ys", "rtl/kiln_fifo.sv"}) {
+    fs::remove_all(design);
+    RtlProject project = Fifo();
+    project.top_text += "// kiln_fifo\nmodule used;\n  kiln_fifo unit ();\nendmodule\n";
+    ASSERT_TRUE(WriteRtlProject(project, design).ok());
+    fs::remove(design / name);
+    ASSERT_EQ(::mkfifo((design / name).c_str(), 0600), 0);
+    EXPECT_EQ(MessageOf(WriteRtlProject(project, design)),
+              (design / name).string() + ": is not a regular file; remove it or name a new folder");
+  }
+  fs::remove_all(design);
+  ASSERT_TRUE(WriteRtlProject(Fifo(), design).ok());
+  ASSERT_EQ(::mkfifo((design / "kernels.txt").c_str(), 0600), 0);
+  EXPECT_THAT(MessageOf(AddToRtlProject(design, "kernels.txt", "x")), HasSubstr("is not a regular file"));
+  fs::create_directories(design / "build");
+  ASSERT_EQ(::mkfifo((design / "build/build.log").c_str(), 0600), 0);
+  EXPECT_THAT(MessageOf(BuildSimulation(design).status()), HasSubstr("build.log: is not a regular file"));
+}
+
+// A folder as an earlier synthesis leaves it, but for one thing in it that tools would write through or wait for.
+TEST_F(HostileFolder, SynthesisWorksInItsFolderAlone) {
+  Write("outside", "somebody's");
+  const fs::path work = Folder("work");
+  fs::create_directories(work / "parts");
+  fs::create_directory_symlink(folder_.path(), work / "sources");
+  Write("work/version.log", "Yosys 0.23\n");
+  Write("work/parts/top.v", "");
+  EXPECT_EQ(CheckSynthesisFolder(work), OkStatus());
+  Write("filelist.f", "top.sv\n");
+  Write("top.sv", "module top (input logic a, output logic b);\n  assign b = a;\nendmodule\n");
+  const auto sources = SourcesOfFolder(folder_.path(), "top");
+  ASSERT_TRUE(sources.ok()) << sources.status();
+  for (const char* name :
+       {"cells.lib", "netlist.v", "elaborated.il", "elaborate.ys", "parts/top.il", "parts/top.log", "parts/sources"}) {
+    for (const char* target : {"outside", "absent"}) {
+      fs::create_symlink(Folder(target), work / name);
+      const std::string refusal =
+          (work / name).string() + ": is a link, and nothing is written through links; remove it or name a new folder";
+      EXPECT_EQ(MessageOf(CheckSynthesisFolder(work)), refusal);
+      EXPECT_EQ(MessageOf(Synthesise(*sources, {}, work).status()), refusal);
+      fs::remove(work / name);
+    }
+    ASSERT_EQ(::mkfifo((work / name).c_str(), 0600), 0);
+    EXPECT_EQ(MessageOf(CheckSynthesisFolder(work)),
+              (work / name).string() + ": is not a regular file; remove it or name a new folder");
+    fs::remove(work / name);
+  }
+  EXPECT_EQ(*ReadFile(Folder("outside")), "somebody's");
+  EXPECT_FALSE(fs::exists(Folder("absent")));
+  // Another folder in place of Kiln's own link is none that the sources can be put in.
+  fs::remove(work / "sources");
+  fs::create_directories(work / "more");
+  fs::create_directory_symlink(folder_.path(), work / "more/sources");
+  EXPECT_THAT(MessageOf(CheckSynthesisFolder(work)), HasSubstr("more/sources: is a link"));
 }
 
 }  // namespace

@@ -4,7 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdlib>
+#include <string>
+
 #include "kiln/hardware/verilog_text.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
 
@@ -63,6 +68,135 @@ TEST_F(RtlProjectFolder, RemovesNothingElse) {
   Write(ProjectOf("second_top", "kiln_pulse_delay", "memory.bin"));
   EXPECT_TRUE(fs::exists(victim));
   EXPECT_TRUE(Has("pictures"));
+}
+
+// The list of what was written has the budgets of all lists of files; with more in it, it is not Kiln's.
+TEST_F(RtlProjectFolder, ListsOfEmittedFilesHaveLimits) {
+  const auto is_removed = [&](const std::string& list) {
+    Write(ProjectOf("first_top", "kiln_fifo", "memory.hex"));
+    EXPECT_TRUE(WriteFile(Design() / "stale.txt", "an earlier emission's").ok());
+    EXPECT_TRUE(WriteFile(Design() / "emitted.txt", list).ok());
+    Write(ProjectOf("first_top", "kiln_fifo", "memory.hex"));
+    return !Has("stale.txt");
+  };
+  std::string most = "stale.txt\n";
+  for (int64_t i = 1; i < budgets::kListedFiles; ++i) most += "f" + std::to_string(i) + "\n";
+  EXPECT_TRUE(is_removed(most));
+  EXPECT_FALSE(is_removed(most + "f\n"));
+  const std::string comment = "stale.txt\n#" + std::string(budgets::kFileListBytes - 11, 'x');
+  EXPECT_TRUE(is_removed(comment));
+  EXPECT_FALSE(is_removed(comment + "x"));
+  EXPECT_FALSE(is_removed(""));
+}
+
+TEST_F(RtlProjectFolder, ThePackagesOfTheLibraryAreAListOfFiles) {
+  const auto needed = [&](const std::string& packages) {
+    EXPECT_TRUE(WriteFile(folder_.path() / "packages.f", packages).ok());
+    return NeededFiles(folder_.path(), "kiln_b_pkg kiln_a_pkg kiln_c");
+  };
+  fs::create_directories(folder_.path() / "parts");
+  for (const char* name : {"kiln_a_pkg", "kiln_b_pkg", "kiln_c"}) {
+    ASSERT_TRUE(WriteFile(folder_.path() / "parts" / (std::string(name) + ".sv"), "").ok());
+  }
+  const auto ordered =
+      needed("# packages\n\nparts/kiln_b_pkg.sv\nparts/kiln_none_pkg.sv\n// more\nparts/kiln_a_pkg.sv\r\n");
+  ASSERT_TRUE(ordered.ok()) << ordered.status();
+  EXPECT_THAT(*ordered, testing::ElementsAre("parts/kiln_b_pkg.sv", "parts/kiln_a_pkg.sv", "parts/kiln_c.sv"));
+  EXPECT_THAT(MessageOf(needed("../kiln_a_pkg.sv\n").status()), HasSubstr("packages.f: line 1: "));
+  const std::string comment = "a\n#" + std::string(budgets::kFileListBytes - 3, 'x');
+  EXPECT_TRUE(needed(comment).ok());
+  EXPECT_THAT(MessageOf(needed(comment + 'x').status()), HasSubstr("packages.f: 1048577 bytes are too many"));
+}
+
+// Builds with a Verilator that only counts how often it runs and leaves a program that says what it was made of.
+class SimulationFolder : public RtlProjectFolder {
+ protected:
+  void SetUp() override {
+    const fs::path tools = folder_.path() / "tools";
+    fs::create_directories(tools);
+    ASSERT_TRUE(WriteFile(tools / "verilator", "#!/bin/sh\necho run >> " + Runs().string() + R"(
+while [ $# -gt 0 ]; do
+  if [ "$1" = --Mdir ]; then
+    mkdir -p "$2"
+    find . -type f | sort > "$2/files"
+    printf 'V%%:\n\tprintf "#!/bin/sh\\necho genuine\\n" > $@ && chmod +x $@\n' > "$2/Vtop.mk"
+  fi
+  shift
+done
+)")
+                    .ok());
+    fs::permissions(tools / "verilator", fs::perms::owner_all);
+    path_ = std::getenv("PATH");
+    ::setenv("PATH", (tools.string() + ":" + path_).c_str(), 1);
+  }
+  void TearDown() override { ::setenv("PATH", path_.c_str(), 1); }
+  fs::path Runs() const { return folder_.path() / "runs"; }
+  int64_t NumberOfRuns() const { return std::ssize(ReadFile(Runs()).value_or("")) / 4; }
+  // What the program prints that a build returns.
+  std::string Prints(bool trace = false) const {
+    const auto program = BuildSimulation(Design(), trace);
+    EXPECT_TRUE(program.ok()) << program.status();
+    if (!program.ok()) return "";
+    const fs::path log = folder_.path() / "printed";
+    EXPECT_TRUE(RunProgram({program->string()}, log).ok());
+    return ReadFile(log).value_or("");
+  }
+
+ private:
+  std::string path_;
+};
+
+TEST_F(SimulationFolder, RunsNothingThatAnotherLeftThere) {
+  Write(ProjectOf("top", "kiln_fifo", "memory.h"));
+  fs::create_directories(Design() / "build" / "model");
+  const std::string marker = (folder_.path() / "marker").string();
+  const auto plant = [&](const fs::path& name, const std::string& text) {
+    ASSERT_TRUE(WriteFile(Design() / name, text).ok());
+    fs::permissions(Design() / name, fs::perms::owner_all);
+    fs::last_write_time(Design() / name, fs::file_time_type::clock::now() + std::chrono::hours(1000));
+  };
+  const std::string hostile = "#!/bin/sh\ntouch " + marker + "\necho hostile\n";
+  for (const char* program : {"build/simulate", "build/simulate_trace", "build/model/Vtop"}) plant(program, hostile);
+  for (const char* makefile : {"GNUmakefile", "makefile", "build/model/Vtop.mk"}) {
+    plant(makefile,
+          "all build/simulate build/simulate_trace Vtop:\n\ttouch " + marker + "\n$(shell touch " + marker + ")\n");
+  }
+  // make takes what follows a semicolon in the names of a wildcard for a command.
+  plant("x;touch ${KILN_TEST_MARKER};.h", "");
+  ::setenv("KILN_TEST_MARKER", marker.c_str(), 1);
+  // The compiler would find these before its own.
+  plant("vector", "#error");
+  plant("testbench/verilated.h", "#error");
+  EXPECT_EQ(Prints(), "genuine\n");
+  EXPECT_EQ(Prints(true), "genuine\n");
+  EXPECT_FALSE(fs::exists(marker));
+  EXPECT_EQ(NumberOfRuns(), 2);
+  const std::string files = ReadFile(Design() / "build/model/files").value_or("");
+  EXPECT_THAT(files, testing::AllOf(HasSubstr("./memory.h\n"), HasSubstr("./rtl/kiln_fifo.sv\n"),
+                                    HasSubstr("./testbench/kiln_axi_lite.h\n")));
+  EXPECT_THAT(files, testing::Not(testing::AnyOf(HasSubstr("vector"), HasSubstr("verilated"), HasSubstr("make\n"))));
+  // Everything else in the folder is as it was.
+  EXPECT_TRUE(Has("GNUmakefile"));
+}
+
+TEST_F(SimulationFolder, IsBuiltAnewWhereItIsNotOfTheseFiles) {
+  Write(ProjectOf("top", "kiln_fifo", "memory.h"));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Prints(), "genuine\n");
+  EXPECT_EQ(NumberOfRuns(), 1);
+  // An image is no source.
+  ASSERT_TRUE(AddToRtlProject(Design(), "memory.hex", "1").ok());
+  EXPECT_EQ(Prints(), "genuine\n");
+  EXPECT_EQ(NumberOfRuns(), 1);
+  Write(ProjectOf("top", "kiln_pulse_delay", "memory.h"));
+  EXPECT_EQ(Prints(), "genuine\n");
+  EXPECT_EQ(NumberOfRuns(), 2);
+  ASSERT_TRUE(WriteFile(Design() / "build/simulate", "#!/bin/sh\necho another\n").ok());
+  fs::permissions(Design() / "build/simulate", fs::perms::owner_all);
+  EXPECT_EQ(Prints(), "genuine\n");
+  EXPECT_EQ(NumberOfRuns(), 3);
+  // make in the folder finds it up to date.
+  ASSERT_TRUE(RunProgram({"make", "-C", Design().string(), "build/simulate"}, folder_.path() / "make.log").ok());
+  EXPECT_EQ(NumberOfRuns(), 3);
 }
 
 TEST_F(RtlProjectFolder, IsADesignsOrOneOfDesigns) {

@@ -13,6 +13,7 @@
 #include "kiln/hardware/synthesis_flow.h"
 #include "kiln/hardware/synthesis_parts.h"
 #include "kiln/numerics/format.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
 
@@ -121,6 +122,18 @@ TEST_F(SynthesisSourcesOfFolder, ErrorsSayWhatIsMissing) {
   EXPECT_THAT(MessageOf(Sources().status()), HasSubstr("line 2: 'top.sv' is not there"));
   Write("top.sv", "");
   EXPECT_THAT(MessageOf(Sources().status()), HasSubstr("--top"));
+}
+
+TEST_F(SynthesisSourcesOfFolder, SettingsHaveALimit) {
+  Write("filelist.f", "top.sv\n");
+  Write("top.sv", "");
+  const std::string top = "TOP\n TOP :=\tmachine x\nTOP := other\n#";
+  std::string settings = top + std::string(budgets::kFileListBytes - top.size(), '\n');
+  Write("design.mk", settings.c_str());
+  EXPECT_EQ(Sources()->top, "machine");
+  settings += '\n';
+  Write("design.mk", settings.c_str());
+  EXPECT_THAT(MessageOf(Sources().status()), HasSubstr("design.mk: 1048577 bytes are too many"));
 }
 
 TEST(SynthesisSources, OfAModule) {

@@ -83,7 +83,7 @@ std::vector<KernelInfo> TextsOf(const vta::Timeline& timeline, const vta::Config
 void DeclareVtaSteps(CLI::App& app, uint64_t* steps) {
   app.add_option(
          "--max-steps", *steps,
-         "The most steps (micro-op executions, elements moved; with --level cycle, cycles) of a launch before it is "
+         "The most steps (micro-op executions, elements moved; at the cycle level, cycles) of a launch before it is "
          "stopped")
       ->check(InRange(1, kMostSteps))
       ->type_name("N")
@@ -182,8 +182,7 @@ void ExecCommand::Declare(CLI::App& app) {
                  "Where it goes what each unit did when, with --level cycle and one file: JSON for ui.perfetto.dev")
       ->type_name("FILE");
   app.add_option("--designs", designs_,
-                 "With --level rtl, where designs and their simulations go, to be used again; default: a temporary "
-                 "folder")
+                 "With --level rtl, where designs and their simulations go; default: a temporary folder")
       ->type_name("DIR");
   app.add_option("--on", machine_,
                  "With --level cycle or rtl, the machine whose time counts: a name (kiln list accelerators), a YAML "

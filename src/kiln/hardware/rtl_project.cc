@@ -1,17 +1,22 @@
 #include "kiln/hardware/rtl_project.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <set>
+#include <system_error>
 
 #include "fmt/format.h"
+#include "kiln/hardware/file_list.h"
+#include "kiln/hardware/filled_folder.h"
 #include "kiln/hardware/synthesis_flow.h"
-#include "kiln/hardware/tool_names.h"
 #include "kiln/hardware/verilog_text.h"
 #include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
+#include "kiln/support/hash.h"
 #include "kiln/support/installation.h"
 #include "kiln/support/process.h"
 
@@ -37,26 +42,6 @@ std::map<std::string, std::string> FilesOf(const fs::path& library) {
   return files;
 }
 
-std::vector<std::string> LinesOf(const std::string& text) {
-  std::vector<std::string> lines;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    if (end > at && text[at] != '#') lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return lines;
-}
-
-// What stands there already keeps its time, so that make builds anew only what differs.
-Status WriteIfDifferent(const fs::path& file, const std::string& text) {
-  std::error_code error;
-  if (fs::exists(file, error)) {
-    const StatusOr<std::string> before = ReadFile(file);
-    if (before.ok() && *before == text) return OkStatus();
-  }
-  return WriteFile(file, text);
-}
-
 std::string FileName(const std::string& path) { return fs::path(path).filename().string(); }
 
 // What rtl/testbench/Makefile includes.
@@ -72,42 +57,74 @@ constexpr char kEmitted[] = "emitted.txt";
 // What `make synth` runs.
 constexpr char kScript[] = "synth.ys";
 
+// Whatever became of the list: where it has a line that no emission wrote, it is somebody else's, and names nothing.
 std::set<std::string> EmittedFiles(const fs::path& folder) {
   std::set<std::string> files;
   const auto list = ReadFile(folder / kEmitted, budgets::kFileListBytes);
   if (!list.ok()) return files;
-  for (const std::string& line : LinesOf(*list)) {
-    // Whatever became of the list, nothing outside of the folder is an emission's.
-    if (IsPlainPath(line)) files.insert(fs::path(line).lexically_normal().generic_string());
-  }
+  const auto listed = ParseFileList(*list, kEmitted);
+  if (!listed.ok()) return files;
+  for (const ListedFile& file : *listed) files.insert(fs::path(file.path).lexically_normal().generic_string());
   return files;
-}
-
-// The first part of the path `file` below `folder` that is a link; empty: none is, so that the file, if it is there, is
-// inside of the folder.
-std::string LinkIn(const fs::path& folder, const fs::path& file) {
-  fs::path part;
-  std::error_code error;
-  for (const fs::path& name : file) {
-    part /= name;
-    if (fs::is_symlink(fs::symlink_status(folder / part, error))) return part.generic_string();
-  }
-  return "";
-}
-
-// Links may lead anywhere, and what they lead to is somebody's.
-Status CheckNoLink(const fs::path& folder, const fs::path& file) {
-  const std::string link = LinkIn(folder, file);
-  if (link.empty()) return OkStatus();
-  return ErrorAt((folder / link).string(), "", "is a link, and a design is written to its folder alone",
-                 "remove the link or name a new folder");
 }
 
 Status ListEmitted(const fs::path& folder, const std::set<std::string>& files) {
   std::string text = "# What Kiln has written here, for the next emission to this folder.\n";
   for (const std::string& file : files) text += file + '\n';
-  return WriteIfDifferent(folder / kEmitted, text);
+  return WriteBelow(folder, kEmitted, text);
 }
+
+// Where make builds, below a project's folder.
+constexpr char kBuild[] = "build";
+
+// What a simulation is built of: text by name below the folder.
+using BuildSources = std::map<std::string, std::string>;
+
+// The files among an emission's that its Makefile and the compilers read.
+StatusOr<BuildSources> SourcesOfSimulation(const fs::path& folder) {
+  static const std::set<fs::path> kExtensions = {".sv", ".h", ".cc", ".vlt", ".f", ".mk"};
+  BuildSources sources;
+  for (const std::string& file : EmittedFiles(folder)) {
+    if (file != "Makefile" && !kExtensions.contains(fs::path(file).extension())) continue;
+    KILN_RETURN_IF_ERROR(CheckNoLink(folder, file));
+    KILN_ASSIGN_OR_RETURN(sources[file], ReadFile(folder / file));
+  }
+  return sources;
+}
+
+// The simulations that this process has built. Another program in a folder, whatever its time, may be anybody's.
+class Builds {
+ public:
+  static Builds& OfThisProcess() {
+    static Builds builds;
+    return builds;
+  }
+  bool Have(const fs::path& program, const BuildSources& sources) {
+    const StatusOr<Build> now = Of(program, sources);
+    const std::scoped_lock lock(mutex_);
+    const auto before = builds_.find(fs::absolute(program));
+    return now.ok() && before != builds_.end() && before->second == *now;
+  }
+  Status Add(const fs::path& program, const BuildSources& sources) {
+    KILN_ASSIGN_OR_RETURN(const Build build, Of(program, sources));
+    const std::scoped_lock lock(mutex_);
+    builds_[fs::absolute(program)] = build;
+    return OkStatus();
+  }
+
+ private:
+  // Hashes of the sources and of the program.
+  using Build = std::pair<uint64_t, uint64_t>;
+  static StatusOr<Build> Of(const fs::path& program, const BuildSources& sources) {
+    KILN_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(program));
+    uint64_t hash = StableHash("");
+    for (const auto& [file, text] : sources) hash = StableHash(text, StableHash(file, hash));
+    return Build(hash, StableHash(bytes));
+  }
+
+  std::mutex mutex_;
+  std::map<fs::path, Build> builds_;  // by the program's path
+};
 
 // Takes away what an earlier emission has written and this one does not.
 Status RemoveOthers(const fs::path& folder, const std::set<std::string>& files) {
@@ -150,10 +167,12 @@ StatusOr<std::vector<std::string>> NeededFiles(const fs::path& library, const st
       open.push_back(std::move(source));
     }
   }
-  KILN_ASSIGN_OR_RETURN(const std::string packages, ReadFile(library / "packages.f"));
+  const fs::path packages = library / "packages.f";
+  KILN_ASSIGN_OR_RETURN(const std::string list, ReadFile(packages, budgets::kFileListBytes));
+  KILN_ASSIGN_OR_RETURN(const std::vector<ListedFile> listed, ParseFileList(list, packages.string()));
   std::vector<std::string> ordered;
-  for (const std::string& package : LinesOf(packages)) {
-    if (needed.erase(fs::path(package).stem().string()) > 0) ordered.push_back(package);
+  for (const ListedFile& package : listed) {
+    if (needed.erase(fs::path(package.path).stem().string()) > 0) ordered.push_back(package.path);
   }
   for (const std::string& name : needed) ordered.push_back(files.at(name));
   return ordered;
@@ -203,13 +222,15 @@ Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
   KILN_ASSIGN_OR_RETURN(const std::vector<std::string> files, NeededFiles(library, project.top_text));
   // Everything is read before anything is written.
   std::vector<std::pair<fs::path, std::string>> texts;
-  std::string list;
+  std::vector<std::string> sources;
   for (const std::string& file : files) {
     KILN_ASSIGN_OR_RETURN(std::string text, ReadFile(library / file));
-    list += "rtl/" + FileName(file) + "\n";
+    sources.push_back("rtl/" + FileName(file));
     texts.emplace_back(fs::path("rtl") / FileName(file), std::move(text));
   }
-  list += project.top + ".sv\n";
+  sources.push_back(project.top + ".sv");
+  std::string list;
+  for (const std::string& source : sources) list += source + '\n';
   for (const std::string& file : project.testbench) {
     KILN_ASSIGN_OR_RETURN(std::string text, ReadFile(library / "testbench" / file));
     texts.emplace_back(fs::path("testbench") / file, std::move(text));
@@ -222,8 +243,7 @@ Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
   texts.emplace_back("Makefile", std::move(makefile));
   texts.emplace_back("design.mk", SettingsOf(project));
   for (const auto& [name, text] : project.others) texts.emplace_back(name, text);
-
-  texts.emplace_back(kScript, ProjectScript(LinesOf(list), project.top));
+  texts.emplace_back(kScript, ProjectScript(sources, project.top));
 
   for (const auto& [name, text] : texts) KILN_RETURN_IF_ERROR(CheckNoLink(folder, name));
   for (const char* other : {kEmitted, "rtl", "testbench"}) KILN_RETURN_IF_ERROR(CheckNoLink(folder, other));
@@ -236,7 +256,7 @@ Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
   for (const auto& [name, text] : texts) names.insert(name.generic_string());
   KILN_RETURN_IF_ERROR(RemoveOthers(folder, names));
   KILN_RETURN_IF_ERROR(ListEmitted(folder, names));
-  for (const auto& [name, text] : texts) KILN_RETURN_IF_ERROR(WriteIfDifferent(folder / name, text));
+  for (const auto& [name, text] : texts) KILN_RETURN_IF_ERROR(WriteBelow(folder, name, text));
   return OkStatus();
 }
 
@@ -246,21 +266,38 @@ Status AddToRtlProject(const fs::path& folder, const std::string& name, const st
   std::set<std::string> files = EmittedFiles(folder);
   files.insert(name);
   KILN_RETURN_IF_ERROR(ListEmitted(folder, files));
-  return WriteIfDifferent(folder / name, text);
+  return WriteBelow(folder, name, text);
 }
 
 StatusOr<fs::path> BuildSimulation(const fs::path& folder, bool trace) {
-  const std::string program = trace ? "simulate_trace" : "simulate";
-  for (const std::string& file : {std::string("build.log"), program}) {
-    KILN_RETURN_IF_ERROR(CheckNoLink(folder, fs::path("build") / file));
-  }
+  const std::string name = trace ? "simulate_trace" : "simulate", model = trace ? "model_trace" : "model";
+  const fs::path build = folder / kBuild, program = build / name;
+  KILN_RETURN_IF_ERROR(CheckNoLink(folder, kBuild));
+  KILN_RETURN_IF_ERROR(CheckOnlyFiles(build));
+  KILN_ASSIGN_OR_RETURN(const BuildSources sources, SourcesOfSimulation(folder));
+  if (Builds::OfThisProcess().Have(program, sources)) return program;
+
+  KILN_ASSIGN_OR_RETURN(const TemporaryFolder apart, TemporaryFolder::Create("kiln-build"));
+  KILN_RETURN_IF_ERROR(CheckRtlPath(apart.path()));
   std::error_code error;
-  fs::create_directories(folder / "build", error);
-  if (error) return ErrorAt(folder.string(), "", "cannot be written: " + error.message(), "");
-  std::vector<std::string> arguments = {"make", "-s", "-C", folder.string(), "build/" + program};
+  for (const auto& [file, text] : sources) {
+    fs::create_directories((apart.path() / file).parent_path(), error);
+    KILN_RETURN_IF_ERROR(WriteFile(apart.path() / file, text));
+  }
+  fs::create_directories(build, error);
+  for (const std::string& old : {model, name}) fs::remove_all(build / old, error);
+  if (error) return ErrorAt(folder.string(), "", "cannot be written: " + error.message(), "name a new folder");
+  const std::string target = std::string(kBuild) + '/' + name;
+  std::vector<std::string> arguments = {"make", "-s", "-C", apart.path().string(), "-f", "Makefile", target};
   if (trace) arguments.push_back("TRACE=1");
-  KILN_RETURN_IF_ERROR(RunProgram(arguments, folder / "build" / "build.log"));
-  return folder / "build" / program;
+  KILN_RETURN_IF_ERROR(RunProgram(arguments, build / "build.log"));
+  // The program last, so that make takes it for newer than what it is linked of.
+  for (const std::string& made : {model, name}) {
+    fs::copy(apart.path() / kBuild / made, build / made, fs::copy_options::recursive, error);
+    if (error) return ErrorAt((build / made).string(), "", "cannot be written: " + error.message(), "");
+  }
+  KILN_RETURN_IF_ERROR(Builds::OfThisProcess().Add(program, sources));
+  return program;
 }
 
 }  // namespace kiln::hardware

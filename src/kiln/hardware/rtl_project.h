@@ -37,7 +37,8 @@ Status CheckRtlFolders(const std::filesystem::path& folder);
 // Writes the project: all of it or, after an error, nothing of what was not there before. `folder` is made; what an
 // earlier project has there under the same names is overwritten, and what it has written (emitted.txt lists it) and
 // this one does not is taken away. Everything else stays, what make has built in build/ among it. Nothing is written,
-// or taken away, through a link below `folder`. Errors: CheckRtlFolder's; a link where a file of the project goes.
+// or taken away, through a link below `folder`. Errors: CheckRtlFolder's; something other than a regular file where a
+// file of the project goes.
 //   TOP.sv, filelist.f, Makefile (rtl/testbench/Makefile), design.mk, synth.ys (synthesis_flow.h), waivers.vlt, rtl/
 //   (flat), testbench/, and `others`
 Status WriteRtlProject(const RtlProject& project, const std::filesystem::path& folder);
@@ -45,8 +46,11 @@ Status WriteRtlProject(const RtlProject& project, const std::filesystem::path& f
 // Writes a further file to a project's folder: `name` below it. It is the project's, and goes with it.
 Status AddToRtlProject(const std::filesystem::path& folder, const std::string& name, const std::string& text);
 
-// Builds the simulation of a written project (make build/simulate) and returns its program's path; the log stands in
-// build/build.log. With `trace` it is one that can record waveforms.
+// Builds the simulation of a project that this process has written (make build/simulate) and returns its program's
+// path; the log stands in build/build.log. With `trace` it is one that can record waveforms. What else is in the folder
+// takes no part in it: the project's files are built in a temporary folder, the results replace those in build/, and
+// a program that stands there already is run only if this process built it of the same files. Errors: something below
+// build/ is neither a regular file nor a folder; make's.
 StatusOr<std::filesystem::path> BuildSimulation(const std::filesystem::path& folder, bool trace = false);
 
 // Modules and packages of the library that `text` needs, directly or through others, as paths relative to it: packages

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "fmt/format.h"
+#include "kiln/hardware/filled_folder.h"
 #include "kiln/hardware/synthesis_boundaries.h"
 #include "kiln/hardware/synthesis_flow.h"
 #include "kiln/hardware/synthesis_mapping.h"
@@ -35,6 +36,7 @@ class Run {
   StatusOr<SynthesisResult> Do() {
     const auto start = std::chrono::steady_clock::now();
     KILN_RETURN_IF_ERROR(CheckToolPath(work_, ""));
+    KILN_RETURN_IF_ERROR(CheckOnlyFiles(work_, kSourcesLink));  // tools write to names that are there already
     std::error_code error;
     KILN_RETURN_IF_ERROR(CheckToolPath(fs::temp_directory_path(error), "TMPDIR"));
     KILN_RETURN_IF_ERROR(CheckNames());
@@ -316,7 +318,7 @@ Status CheckSynthesisFolder(const fs::path& work) {
   if (!fs::is_directory(work, error)) return ErrorAt(work.string(), "", "is a file", "name a folder");
   if (fs::is_empty(work, error) && !error) return OkStatus();
   const auto version = ReadFile(work / kVersionLog, 1 << 16);
-  if (version.ok() && version->starts_with("Yosys ")) return OkStatus();
+  if (version.ok() && version->starts_with("Yosys ")) return CheckOnlyFiles(work, kSourcesLink);
   return ErrorAt(work.string(), "", "holds files that are not of an earlier synthesis",
                  "name a new folder, or an empty one");
 }

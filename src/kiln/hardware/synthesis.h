@@ -77,7 +77,7 @@ struct SynthesisResult {
 };
 
 // Whether a user's folder may be one that Synthesise works in. Errors: it holds files, and none of an earlier run
-// (Yosys' version.log).
+// (Yosys' version.log); something in it, other than the link to the sources, is neither a regular file nor a folder.
 Status CheckSynthesisFolder(const std::filesystem::path& work);
 
 // Runs the tools in `work`, a folder that is there and whose path CheckToolPath (hardware/tool_names.h) takes; scripts,

@@ -30,7 +30,7 @@ bool IsDone(const fs::path& mark, const std::string& recipe, const fs::path& wor
     if (!fs::exists(work / output, ignored)) return false;
   }
   if (!fs::exists(mark, ignored)) return false;
-  const auto before = ReadFile(mark);
+  const auto before = ReadFile(mark, recipe.size());
   return before.ok() && *before == recipe;
 }
 
@@ -60,7 +60,7 @@ StatusOr<ModuleStatistics> MapPart(const MappingPart& part, const PartsMapping& 
       WriteInstances(listed, instances));
   KILN_RETURN_IF_ERROR(WriteFile(mapping.work / input, part.design));
   KILN_RETURN_IF_ERROR(RunYosys(run));
-  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(mapping.work / counts));
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(mapping.work / counts, budgets::kNetlistBytes));
   KILN_ASSIGN_OR_RETURN(NetlistStatistics statistics, ParseStatistics(text));
   const auto found = statistics.find(part.name);
   if (found == statistics.end()) return absl::InternalError("Yosys' statistics have no module " + part.name);
@@ -236,7 +236,7 @@ StatusOr<NetlistStatistics> MapWhole(const std::vector<MappingPart>& parts, cons
 }
 
 StatusOr<std::string> NetlistOf(const MappedParts& mapped, const std::string& part, const fs::path& work) {
-  KILN_ASSIGN_OR_RETURN(std::string netlist, ReadFile(work / FileOf(part, ".v")));
+  KILN_ASSIGN_OR_RETURN(std::string netlist, ReadFile(work / FileOf(part, ".v"), budgets::kNetlistBytes));
   const auto replaced = mapped.replaced.find(part);
   if (replaced == mapped.replaced.end()) return netlist;
   return ReplaceInstances(netlist, replaced->second);

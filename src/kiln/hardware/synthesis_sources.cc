@@ -83,13 +83,20 @@ StatusOr<std::string> ValueOf(const std::string& text, const std::string& parame
   return FormatDescriptor(*format);
 }
 
-// TOP := name.
-std::string TopOf(const std::string& settings) {
-  std::istringstream lines(settings);
-  std::string name, assign, value;
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    if (words >> name >> assign >> value && name == "TOP") return value;
+// The name in the first line "TOP := NAME"; empty: there is none.
+std::string TopOf(std::string_view settings) {
+  constexpr std::string_view kBlanks = " \t\r";
+  while (!settings.empty()) {
+    const size_t end = std::min(settings.find('\n'), settings.size());
+    std::string_view line = settings.substr(0, end);
+    settings.remove_prefix(std::min(end + 1, settings.size()));
+    const auto word = [&] {
+      line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
+      const std::string_view first = line.substr(0, line.find_first_of(kBlanks));
+      line.remove_prefix(first.size());
+      return first;
+    };
+    if (word() == "TOP" && !word().empty()) return std::string(word());
   }
   return "";
 }
@@ -115,7 +122,7 @@ StatusOr<DesignSources> SourcesOfFolder(const fs::path& folder, const std::strin
     sources.files.push_back(file.path);
   }
   if (sources.top.empty() && fs::exists(folder / "design.mk", error)) {
-    KILN_ASSIGN_OR_RETURN(const std::string settings, ReadFile(folder / "design.mk"));
+    KILN_ASSIGN_OR_RETURN(const std::string settings, ReadFile(folder / "design.mk", budgets::kFileListBytes));
     sources.top = TopOf(settings);
   }
   if (sources.top.empty()) return ErrorAt(folder.string(), "", "which module is the top is not known", "give --top");

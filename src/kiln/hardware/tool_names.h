@@ -18,7 +18,8 @@ bool IsIdentifier(std::string_view name);
 // Returns whether `path` is relative, leads nowhere out of the folder that it is relative to, and is one word in every
 // script: parts of letters, digits and any of _ - . +, that begin with a letter, a digit or _. A part "." is allowed.
 bool IsPlainPath(std::string_view path);
-inline constexpr std::string_view kPlainPath = "a path in the folder, of letters, digits and any of / _ - . +";
+inline constexpr std::string_view kPlainPath =
+    "a path in the folder, of letters, digits and any of / _ - . +, each part beginning with a letter, a digit or _";
 
 // Checks the path of a folder that tools write to and whose name goes into scripts as a whole. Error, at `place`: a
 // character other than letters, digits, any of / _ - . + , = @ ~ and what is beyond ASCII.

@@ -31,7 +31,7 @@ class RtlDesigns {
   // In a folder for each under `folder`, or, where that is empty, under one that goes with this.
   explicit RtlDesigns(std::filesystem::path folder = {}) : folder_(std::move(folder)) {}
 
-  // The simulation in the design point's folder (hardware::BuildSimulation), built if it is not. Errors: what
+  // The simulation in the design point's folder (hardware::BuildSimulation), built where this has not. Errors: what
   // EmitMachine says; no Verilator or clang++-19.
   StatusOr<std::filesystem::path> SimulationOf(const Config& config, bool trace = false);
 
