@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <exception>
 #include <map>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -81,12 +80,12 @@ void RemoteServer::AcceptAll() {
   }
 }
 
-void RemoteServer::Drop(Connection& connection) {
+void RemoteServer::Drop(Connection& connection) noexcept {
   connection.stage = Stage::kClosing;
   connection.channel->Interrupt();
 }
 
-void RemoteServer::DropOldestStranger() {
+void RemoteServer::DropOldestStranger() noexcept {
   const std::scoped_lock lock(mutex_);
   const auto oldest =
       std::ranges::find_if(connections_, [](const Connection& one) { return one.stage == Stage::kHello; });
@@ -126,7 +125,7 @@ void RemoteServer::Begin(std::unique_ptr<TcpChannel> channel) {
   connection.channel = std::move(channel);
   try {
     connection.thread = std::jthread([this, &connection] { Serve(connection); });
-  } catch (const std::system_error&) {
+  } catch (...) {  // no thread, or no memory to start one
     connections_.pop_back();
     throw;
   }

@@ -69,8 +69,9 @@ class RemoteServer {
   void AcceptAll();
   void Begin(std::unique_ptr<TcpChannel> channel);
   void MakeRoom(const std::string& newcomer, std::unique_lock<std::mutex>& lock);
-  void DropOldestStranger();
-  static void Drop(Connection& connection);
+  // When there is no memory, these make room; so they need none.
+  void DropOldestStranger() noexcept;
+  static void Drop(Connection& connection) noexcept;
   Status Admit(Connection& connection);
   void Serve(Connection& connection);
 

@@ -1,6 +1,7 @@
 #include "kiln/targets/vta/remote_transport.h"
 
 #include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -8,12 +9,12 @@
 #include <asio/connect.hpp>
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
-#include <asio/post.hpp>
 #include <asio/read.hpp>
-#include <asio/steady_timer.hpp>
 #include <asio/write.hpp>
+#include <atomic>
 #include <charconv>
 #include <exception>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -27,6 +28,7 @@ using Tcp = asio::ip::tcp;
 using Duration = ByteChannel::Duration;
 
 constexpr Duration kAcceptAgain{100};
+constexpr char kClosed[] = "the connection was closed";
 // A machine at the other end that is gone without a word is noticed after a minute.
 constexpr int kKeepIdleSeconds = 30, kKeepIntervalSeconds = 10, kKeepCount = 3;
 
@@ -84,6 +86,13 @@ struct TcpChannel::Socket {
   asio::io_context context{1};
   Tcp::socket socket{context};
 
+  std::mutex mutex;          // of what Interrupt uses: the descriptor must not become another file's meanwhile
+  bool interrupted = false;  // under mutex
+
+  bool is_interrupted() {
+    const std::scoped_lock lock(mutex);
+    return interrupted;
+  }
   // Runs the operation that was begun, which writes `outcome`; stops it when its time is over.
   Status Finish(Outcome& outcome, Duration most) {
     const auto end = std::chrono::steady_clock::now() + most;
@@ -101,13 +110,20 @@ struct TcpChannel::Socket {
     if (*outcome == asio::error::eof || *outcome == asio::error::connection_reset ||
         *outcome == asio::error::broken_pipe || *outcome == asio::error::operation_aborted ||
         *outcome == asio::error::bad_descriptor) {
-      return absl::UnavailableError("the connection was closed");
+      return absl::UnavailableError(kClosed);
     }
     return absl::UnavailableError(outcome->message());
   }
   void Close() {
+    const std::scoped_lock lock(mutex);
     asio::error_code ignored;
     socket.close(ignored);
+  }
+  // Needs no memory. What runs in another thread finds the connection at its end.
+  void Interrupt() noexcept {
+    const std::scoped_lock lock(mutex);
+    interrupted = true;
+    if (socket.is_open()) ::shutdown(socket.native_handle(), SHUT_RDWR);
   }
 };
 
@@ -139,6 +155,7 @@ StatusOr<std::unique_ptr<TcpChannel>> TcpChannel::Connect(const Endpoint& to, Du
 
 Status TcpChannel::Receive(std::span<uint8_t> bytes, Duration most) {
   if (bytes.empty()) return OkStatus();
+  if (socket_->is_interrupted()) return absl::UnavailableError(kClosed);  // bytes may have come before
   Outcome outcome;
   asio::async_read(socket_->socket, asio::buffer(bytes.data(), bytes.size()),
                    [&](const asio::error_code& error, size_t /*bytes*/) { outcome = error; });
@@ -147,6 +164,7 @@ Status TcpChannel::Receive(std::span<uint8_t> bytes, Duration most) {
 
 Status TcpChannel::Send(std::span<const uint8_t> bytes, Duration most) {
   if (bytes.empty()) return OkStatus();
+  if (socket_->is_interrupted()) return absl::UnavailableError(kClosed);
   Outcome outcome;
   asio::async_write(socket_->socket, asio::buffer(bytes.data(), bytes.size()),
                     [&](const asio::error_code& error, size_t /*bytes*/) { outcome = error; });
@@ -158,7 +176,7 @@ void TcpChannel::CloseGently(Duration most) {
   asio::error_code error;
   socket_->socket.shutdown(Tcp::socket::shutdown_send, error);
   std::array<uint8_t, 4096> nothing;
-  while (!error) {
+  while (!error && !socket_->is_interrupted()) {
     const auto left = std::chrono::duration_cast<Duration>(end - std::chrono::steady_clock::now());
     if (left <= Duration::zero()) break;
     Outcome outcome;
@@ -169,14 +187,13 @@ void TcpChannel::CloseGently(Duration most) {
   socket_->Close();
 }
 
-void TcpChannel::Interrupt() {
-  asio::post(socket_->context, [this] { socket_->Close(); });
-}
+void TcpChannel::Interrupt() noexcept { socket_->Interrupt(); }
 
 struct TcpListener::Acceptor {
   asio::io_context context{1};
   Tcp::acceptor acceptor{context};
   Tcp::endpoint local;
+  std::atomic<bool> interrupted = false;
 };
 
 TcpListener::TcpListener(std::unique_ptr<Acceptor> acceptor) : acceptor_(std::move(acceptor)) {}
@@ -219,31 +236,22 @@ std::unique_ptr<TcpChannel> TcpListener::TryAccept() {
 }
 
 std::unique_ptr<TcpChannel> TcpListener::Accept(const std::function<void()>& shortage) {
-  while (acceptor_->acceptor.is_open()) {
+  while (!acceptor_->interrupted) {
     try {
       if (auto channel = TryAccept()) return channel;
-      if (!acceptor_->acceptor.is_open()) break;
-      if (shortage) shortage();
-      asio::steady_timer timer(acceptor_->context, kAcceptAgain);
-      timer.async_wait([](const asio::error_code& /*error*/) {});
-      acceptor_->context.restart();
-      acceptor_->context.run_one();
     } catch (const std::exception&) {
       // A socket has an event queue of its own, for which there are no file descriptors or memory.
-      if (shortage) shortage();
-      std::this_thread::sleep_for(kAcceptAgain);
-      acceptor_->context.restart();
-      acceptor_->context.poll();  // an interruption
     }
+    if (acceptor_->interrupted) break;
+    if (shortage) shortage();
+    std::this_thread::sleep_for(kAcceptAgain);
   }
   return nullptr;
 }
 
-void TcpListener::Interrupt() {
-  asio::post(acceptor_->context, [this] {
-    asio::error_code ignored;
-    acceptor_->acceptor.close(ignored);
-  });
+void TcpListener::Interrupt() noexcept {
+  acceptor_->interrupted = true;
+  ::shutdown(acceptor_->acceptor.native_handle(), SHUT_RDWR);  // ends an accept that runs; needs no memory
 }
 
 }  // namespace kiln::vta

@@ -36,8 +36,9 @@ class TcpChannel final : public ByteChannel {
   // Ends what this side sends and waits, at most that long, until the other side closes too: what was sent last is
   // not lost with what nobody has read.
   void CloseGently(Duration most);
-  // From any thread: a Receive or Send that runs or comes later ends with Unavailable.
-  void Interrupt();
+  // From any thread: a Receive or Send that runs or comes later ends with Unavailable, and so does CloseGently's
+  // wait. Needs no memory.
+  void Interrupt() noexcept;
   // The client's network address, for limits per client: an IPv4 address, or the first 64 bits of an IPv6 address,
   // because one host usually owns all addresses behind them. Empty for a channel that Connect made.
   const std::string& peer() const { return peer_; }
@@ -62,10 +63,11 @@ class TcpListener {
   Endpoint local() const;
   bool is_loopback() const;
   // Returns the next connection, or null once interrupted. Where the system lacks file descriptors or memory for a
-  // connection, calls `shortage`, which may free some, and tries again after a tenth of a second. Does not throw.
+  // connection, calls `shortage`, which may free some and must not throw, and tries again after a tenth of a second.
+  // Does not throw.
   std::unique_ptr<TcpChannel> Accept(const std::function<void()>& shortage = {});
-  // From any thread: ends Accept for good.
-  void Interrupt();
+  // From any thread: ends Accept for good. Needs no memory.
+  void Interrupt() noexcept;
 
  private:
   struct Acceptor;
