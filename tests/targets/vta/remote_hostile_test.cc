@@ -4,7 +4,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <numeric>
 #include <thread>
 
 #include "kiln/targets/vta/remote_server.h"
@@ -141,34 +143,62 @@ size_t OpenFiles() {
 }
 
 // The long soak is bench/vta_serve_soak.cc.
-TEST(VtaRemoteStrangers, ShortSoak) {
+class VtaRemoteSoak : public testing::Test {
+ protected:
+  // Soaks a server, expects that it keeps nothing of it and serves the next client, and returns what was seen.
+  static SoakResults ResultsOf(const SoakPlan& plan) {
+    // The accepting thread prepares the next connection's socket (event queue, timer, wake-up), at the earliest some
+    // time after the server has started. One connection that is left has as many files and its socket: soaks leave
+    // dozens.
+    constexpr size_t kFilesOfNextConnection = 4;
+    const auto server = StartLocalServer({.config = kConfig});
+    if (server == nullptr) return {};
+    const size_t files = OpenFiles();
+    SoakResults results = Soak(server->local().port, kTestToken, kConfig, plan);
+    EXPECT_EQ(results.honest.lost, "");
+    EXPECT_EQ(results.honest.wrong, 0);
+    EXPECT_GT(results.honest.programs, 0);
+    EXPECT_EQ(results.honest.wrong_others, 0);
+    EXPECT_GT(results.honest.sessions, 0);
+    EXPECT_EQ(results.refused, 0);
+    // Nothing is left of any of them, without a further connection.
+    const auto left = [&] { return server->machines() > 0 || OpenFiles() > files + kFilesOfNextConnection; };
+    for (int i = 0; i < 20'000 && left(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_LE(OpenFiles(), files + kFilesOfNextConnection);
+    EXPECT_EQ(server->machines(), 0);
+    const auto bytes = RunOneProgram(*server);
+    EXPECT_TRUE(bytes.ok()) << bytes.status();
+    EXPECT_TRUE(bytes.ok() && *bytes == Bytes(1024, 12));
+    return results;
+  }
+};
+
+TEST_F(VtaRemoteSoak, OfAllKinds) {
   constexpr int64_t kConnections = 4000;
-  // The accepting thread prepares the next connection's socket (event queue, timer, wake-up), at the earliest some time
-  // after the server has started. One connection that is left has as many files and its socket: soaks leave dozens.
-  constexpr size_t kFilesOfNextConnection = 4;
-  const auto server = StartLocalServer({.config = kConfig});
-  ASSERT_NE(server, nullptr);
-  const size_t files = OpenFiles();
-  const SoakResults results = Soak(server->local().port, kTestToken, kConfig, kConnections, /*seed=*/7);
-  EXPECT_EQ(results.honest.lost, "");
-  EXPECT_EQ(results.honest.wrong, 0);
-  EXPECT_GT(results.honest.programs, 0);
-  EXPECT_EQ(results.honest.wrong_others, 0);
-  EXPECT_GT(results.honest.sessions, 0);
-  int64_t hostile = results.refused;
+  const SoakResults results = ResultsOf({.connections = kConnections, .seed = 7});
+  int64_t hostile = 0;
   for (size_t kind = 0; kind < HostileClients::kKinds; ++kind) {
     EXPECT_GT(results.hostile[kind], 0) << HostileClients::kNames[kind];
     hostile += results.hostile[kind];
   }
   EXPECT_EQ(hostile, kConnections);
-  // Nothing is left of any of them, without a further connection; the next client is served.
-  const auto left = [&] { return server->machines() > 0 || OpenFiles() > files + kFilesOfNextConnection; };
-  for (int i = 0; i < 20'000 && left(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  EXPECT_LE(OpenFiles(), files + kFilesOfNextConnection);
-  EXPECT_EQ(server->machines(), 0);
-  const auto bytes = RunOneProgram(*server);
-  ASSERT_TRUE(bytes.ok()) << bytes.status();
-  EXPECT_EQ(*bytes, Bytes(1024, 12));
+}
+
+// As many as there is time for.
+TEST_F(VtaRemoteSoak, OfConnectionsThatAreResetAtOnce) {
+  constexpr auto kFlood = HostileClients::Kind::kFlood;
+  constexpr int64_t kMost = 60'000;
+  const SoakResults results = ResultsOf({.connections = kMost, .only = kFlood, .most = std::chrono::seconds(10)});
+  const int64_t made = results.hostile[static_cast<size_t>(kFlood)];
+  EXPECT_GT(made, 0);
+  EXPECT_EQ(std::accumulate(results.hostile.begin(), results.hostile.end(), int64_t{0}), made);
+}
+
+// More connections than any machine makes in a year.
+TEST_F(VtaRemoteSoak, EndsWithItsTime) {
+  constexpr int64_t kConnections = int64_t{1} << 50;
+  const SoakResults results = ResultsOf({.connections = kConnections, .most = std::chrono::milliseconds(300)});
+  EXPECT_LT(std::accumulate(results.hostile.begin(), results.hostile.end(), int64_t{0}), kConnections);
 }
 
 }  // namespace

@@ -93,8 +93,8 @@ void HostileClients::TrickleHellos() {
   }
 }
 
-void HostileClients::Next() {
-  const auto kind = static_cast<Kind>(random_.Below(kKinds));
+void HostileClients::Next(std::optional<Kind> wanted) {
+  const Kind kind = wanted.has_value() ? *wanted : static_cast<Kind>(random_.Below(kKinds));
   const int socket = ConnectTo(port_);
   if (socket < 0) {
     ++refused_;
@@ -176,8 +176,8 @@ class HonestClient {
 
 }  // namespace
 
-SoakResults Soak(uint16_t port, const std::string& token, const Config& config, int64_t connections, uint64_t seed,
-                 int64_t programs_per_session) {
+SoakResults Soak(uint16_t port, const std::string& token, const Config& config, const SoakPlan& plan) {
+  using Clock = std::chrono::steady_clock;
   SoakResults results;
   HonestResults& honest = results.honest;
   HonestClient lasting(port, token, config);
@@ -185,13 +185,13 @@ SoakResults Soak(uint16_t port, const std::string& token, const Config& config, 
     honest.lost = MessageOf(connected);
     return results;
   }
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now(), end = start + plan.most;
   std::atomic<bool> over = false;
   // A stranger that is displaced before its hello is read has to try again; an honest one gives up only long after.
   const auto open_another = [&](bool in_peace) {
     constexpr int kMostAttempts = 1000;
     for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-      if (over && !in_peace) return;
+      if ((over && !in_peace) || Clock::now() >= end + plan.most) return;
       ++honest.attempts;
       HonestClient other(port, token, config);
       if (!other.Connect().ok()) continue;
@@ -207,7 +207,7 @@ SoakResults Soak(uint16_t port, const std::string& token, const Config& config, 
       ++honest.programs;
       if (!right.ok()) honest.lost = MessageOf(right.status());
       if (right.ok() && !*right) ++honest.wrong;
-      if (honest.programs % programs_per_session == 0) open_another(false);
+      if (honest.programs % plan.programs_per_session == 0) open_another(false);
     }
     open_another(true);
   });
@@ -216,13 +216,13 @@ SoakResults Soak(uint16_t port, const std::string& token, const Config& config, 
   hello.Number32(kRemoteVersion);
   hello.Text(token);
   hello.Text(SizesOf(config));
-  HostileClients hostile(port, hello.Take(), seed);
-  for (int64_t i = 0; i < connections; ++i) hostile.Next();
+  HostileClients hostile(port, hello.Take(), plan.seed);
+  for (int64_t i = 0; i < plan.connections && Clock::now() < end; ++i) hostile.Next(plan.only);
   over = true;
   client.join();
   results.hostile = hostile.made();
   results.refused = hostile.refused();
-  results.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  results.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return results;
 }
 

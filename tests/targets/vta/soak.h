@@ -3,8 +3,10 @@
 #define TESTS_TARGETS_VTA_SOAK_H_
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,8 +42,8 @@ class HostileClients {
   HostileClients(const HostileClients&) = delete;
   HostileClients& operator=(const HostileClients&) = delete;
 
-  // Opens the next connection, of a random kind, and sends a byte on each slow one.
-  void Next();
+  // Opens the next connection, of that kind or a random one, and sends a byte on each slow one.
+  void Next(std::optional<Kind> wanted = {});
 
   const std::array<int64_t, kKinds>& made() const { return made_; }
   int64_t refused() const { return refused_; }  // attempts to connect that failed
@@ -80,10 +82,18 @@ struct SoakResults {
   double seconds = 0;
 };
 
-// Makes `connections` hostile connections to the server at 127.0.0.1:`port` beside one honest client, which runs
-// programs in one session all the time and opens another session for every `programs_per_session` of them.
-SoakResults Soak(uint16_t port, const std::string& token, const Config& config, int64_t connections, uint64_t seed,
-                 int64_t programs_per_session = 20);
+struct SoakPlan {
+  int64_t connections = 1;                                  // hostile ones
+  std::optional<HostileClients::Kind> only = std::nullopt;  // their kind; none: random ones
+  std::chrono::milliseconds most{60'000};                   // that it makes connections for
+  int64_t programs_per_session = 20;                        // after so many the honest client opens another session
+  uint64_t seed = 1;
+};
+
+// Makes hostile connections to the server at 127.0.0.1:`port` beside one honest client, which runs programs in one
+// session all the time and opens further sessions. Stops when `plan.most` is over, and once the hostile clients have
+// stopped the honest one opens its last session for no longer than that, either.
+SoakResults Soak(uint16_t port, const std::string& token, const Config& config, const SoakPlan& plan);
 
 }  // namespace kiln::vta
 
