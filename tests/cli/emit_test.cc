@@ -85,6 +85,11 @@ memory_latency: 9
     arguments.insert(arguments.end(), options.begin(), options.end());
     return Call(arguments);
   }
+  // With the same power-up in every run of the test.
+  Outcome VerifyNet(std::vector<std::string> options) const {
+    options.insert(options.end(), {"--seed", "1"});
+    return CallOnNet("verify", std::move(options));
+  }
 
   // The SystemVerilog library, to be spoilt.
   void CopyLibrary() const {
@@ -139,7 +144,7 @@ TEST_F(EmittedDesigns, FoldersHaveNoBlanksInTheirPath) {
 }
 
 TEST_F(EmittedDesigns, VerifyShowsThatTheLevelsAgree) {
-  const Outcome agreed = CallOnNet("verify", {"--limit", "2", "--json", Path("found.json")});
+  const Outcome agreed = VerifyNet({"--limit", "2", "--json", Path("found.json")});
   ASSERT_EQ(agreed.code, kExitOk) << agreed.out << agreed.err;
   // What takes long says what it is at where no bar can be drawn.
   EXPECT_EQ(agreed.err,
@@ -161,13 +166,29 @@ TEST_F(EmittedDesigns, VerifyShowsThatTheLevelsAgree) {
   EXPECT_EQ(found["host_kernels"].size(), 0u);
 }
 
+// Without --seed every run is another one, and the seed that it reports repeats it.
+TEST_F(EmittedDesigns, VerifyDrawsASeedAndReportsIt) {
+  const auto verify = [&](std::vector<std::string> options) {
+    options.insert(options.end(), {"--emit", Path("design"), "--stalls", "0.4", "--json", "-"});
+    const Outcome run = CallOnNet("verify", options);
+    EXPECT_EQ(run.code, kExitOk) << run.err;
+    return nlohmann::json::parse(run.out, nullptr, false);
+  };
+  const auto first = verify({}), second = verify({});
+  const auto seed = first["seed"].get<uint64_t>();
+  EXPECT_NE(second["seed"].get<uint64_t>(), seed);
+  const auto again = verify({"--seed", std::to_string(seed)});
+  EXPECT_EQ(again["seed"].get<uint64_t>(), seed);
+  EXPECT_EQ(again["rtl_cycles"], first["rtl_cycles"]);
+}
+
 // A library in which queues come up with whatever their counters hold: a simulation that begins with zeros would run
 // as if nothing were missing.
 TEST_F(EmittedDesigns, VerifyFindsAResetThatIsMissing) {
   CopyLibrary();
   Spoil("memory/kiln_fifo.sv", "    if (reset) begin\n      count       <= '0;\n", "    if (reset) begin\n");
   const Environment spoilt("KILN_RTL", Path("rtl"));
-  const Outcome differs = CallOnNet("verify", {"--emit", Path("design")});
+  const Outcome differs = VerifyNet({"--emit", Path("design")});
   EXPECT_EQ(differs.code, kExitError) << differs.out;
   // Another power-up of the same hardware, which is as wrong.
   EXPECT_EQ(CallOnNet("verify", {"--emit", Path("design"), "--seed", "7"}).code, kExitError);
@@ -181,7 +202,7 @@ TEST_F(EmittedDesigns, VerifyNamesAndRecordsTheFirstKernelThatIsWrong) {
         "kiln_fp32_pkg::minimum(partial, number)");
 
   const Environment spoilt("KILN_RTL", Path("rtl"));
-  const Outcome differs = CallOnNet("verify", {"--wave", Path("difference.fst"), "--emit", Path("design")});
+  const Outcome differs = VerifyNet({"--wave", Path("difference.fst"), "--emit", Path("design")});
   EXPECT_EQ(differs.code, kExitError);
   EXPECT_THAT(differs.err, testing::EndsWith("\nkiln: the levels differ; this is a fault of Kiln\n"));
   EXPECT_THAT(differs.out, HasSubstr("\nbits         DIFFERENT"));
@@ -192,8 +213,7 @@ TEST_F(EmittedDesigns, VerifyNamesAndRecordsTheFirstKernelThatIsWrong) {
   // Cycles are compared behind a latency that both levels follow, and recorded where they differ.
   Spoil("testbench/kiln_axi_memory.h", "static_cast<double>(now + timing_.latency)",
         "static_cast<double>(now + timing_.latency + 1)");
-  const Outcome late =
-      CallOnNet("verify", {"--wave", Path("late.fst"), "--emit", Path("design"), "--memory-latency", "5"});
+  const Outcome late = VerifyNet({"--wave", Path("late.fst"), "--emit", Path("design"), "--memory-latency", "5"});
   EXPECT_EQ(late.code, kExitError);
   EXPECT_THAT(late.out, HasSubstr("\ncycles       DIFFERENT: "));
   EXPECT_THAT(late.out, ContainsRegex("late.fst: image 0, cycles .*, first different kernel conv_y\n"));

@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "kiln/cli/application.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
 
@@ -114,6 +116,20 @@ TEST_F(VtaCommands, TextThereAndBack) {
   Write("again.txt", text.out);
   ASSERT_EQ(Call({"vta", "assemble", Path("again.txt"), "-o", Path("again.bin")}).code, kExitOk);
   EXPECT_EQ(*ReadFile(Path("again.bin")), *ReadFile(Path("program.bin")));
+}
+
+// Files with holes, which take no room on disk; no program has 15 bytes more than instructions.
+TEST_F(VtaCommands, ProgramsHaveALimit) {
+  Write("program.bin", "");
+  const auto error = [&](const char* command, int64_t bytes) {
+    std::filesystem::resize_file(Path("program.bin"), bytes);
+    return Call({"vta", command, Path("program.bin"), "-o", Path("out")}).err;
+  };
+  const std::string many = ": 268435457 bytes are too many; at most 268435456 bytes are read\n";
+  EXPECT_THAT(error("disassemble", budgets::kVtaProgramBytes - 1), Not(HasSubstr("too many")));
+  EXPECT_EQ(error("disassemble", budgets::kVtaProgramBytes + 1), "kiln: " + Path("program.bin") + many);
+  EXPECT_EQ(error("assemble", budgets::kVtaProgramBytes + 1), "kiln: " + Path("program.bin") + many);
+  EXPECT_EQ(Call({"vta", "lint", Path("program.bin")}).err, "kiln: " + Path("program.bin") + many);
 }
 
 TEST_F(VtaCommands, ExecPassesAndFails) {
@@ -399,6 +415,7 @@ TEST_F(VtaNetworks, VerifyBehindEveryMemory) {
     std::vector<std::string> command = {"verify", Path("net.kir"), "--on",   Path("vta_config.json"),
                                         "--emit", Path("designs"), "--json", "-"};
     command.insert(command.end(), memory.begin(), memory.end());
+    if (std::ranges::find(memory, "--seed") == memory.end()) command.insert(command.end(), {"--seed", "1"});
     const Outcome run = Call(command);
     EXPECT_EQ(run.code, kExitOk) << run.err;
     auto json = nlohmann::json::parse(run.out, nullptr, false);

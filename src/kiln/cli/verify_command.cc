@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <chrono>
+#include <random>
 
 #include "kiln/cli/arguments.h"
 #include "kiln/cli/checks.h"
@@ -39,9 +40,10 @@ class VerifyCommand final : public Command {
     memory->add_option("--memory-latency", rtl_.memory_latency, "Cycles from an address to its first beat")
         ->type_name("CYCLES")
         ->check(InRange(1, 1 << 16));
-    app.add_option("--seed", rtl_.seed, "Of what the hardware's registers hold at power-up, and of the stalls")
-        ->type_name("N")
-        ->capture_default_str();
+    seed_ = app.add_option("--seed", rtl_.seed,
+                           "Of what the hardware's registers hold at power-up, and of the stalls; without, another one "
+                           "in every run, which is reported: with that number the run is repeated")
+                ->type_name("N");
     app.add_option("--wave", wave_,
                    "Where bits or cycles differ: the signals around the first difference, to this file")
         ->type_name("FILE.fst");
@@ -55,6 +57,7 @@ class VerifyCommand final : public Command {
   Status Run(Context& context) override {
     KILN_ASSIGN_OR_RETURN(FlowOptions options, flow_.Options());
     if (!flow_.images_given()) options.images.random = limit_;
+    if (seed_->count() == 0) rtl_.seed = std::random_device()();
     KILN_RETURN_IF_ERROR(CheckIsFile("--wave", wave_));
     KILN_RETURN_IF_ERROR(CheckOutputs({json_, wave_}, FilesOf(options)));
     if (!rtl_.folder.empty()) KILN_RETURN_IF_ERROR(hardware::CheckRtlFolders(rtl_.folder));
@@ -129,8 +132,12 @@ class VerifyCommand final : public Command {
     if (report->timed && !cycles.empty()) {
       rtl_options.most_cycles = 2 * static_cast<uint64_t>(*std::max_element(cycles.begin(), cycles.end())) + 100'000;
     }
-    KILN_ASSIGN_OR_RETURN(const RunResult rtl, run(Level::kRtl, "rtl", &report->rtl_seconds));
-    CompareLevels(*compiled.program, functional, cycle, rtl, report);
+    const auto rtl = run(Level::kRtl, "rtl", &report->rtl_seconds);
+    // Without a report nothing else says how to see that again.
+    if (!rtl.ok()) {
+      return {rtl.status().code(), fmt::format("{} (--seed {})", MessageOf(rtl.status()), rtl_.seed)};
+    }
+    CompareLevels(*compiled.program, functional, cycle, *rtl, report);
     return wave_.empty() ? OkStatus() : Record(compiled, progress, report);
   }
 
@@ -151,6 +158,7 @@ class VerifyCommand final : public Command {
     return OkStatus();
   }
 
+  CLI::Option* seed_ = nullptr;
   std::string json_, wave_;
   int64_t limit_ = 1;
   RtlOptions rtl_;
