@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <regex>
+#include <set>
 #include <string>
 
 #include "fmt/format.h"
@@ -33,6 +36,24 @@ TEST(Budgets, AreListedInTheDocs) {
   const auto page = ReadFile("docs/budgets.md");
   ASSERT_TRUE(page.ok()) << page.status();
   EXPECT_NE(page->find(table), std::string::npos) << "docs/budgets.md must have this table:\n\n" << table;
+}
+
+// A row that nothing tests is a promise that nobody keeps.
+TEST(Budgets, AreTestedByName) {
+  // Of the import of models and data.
+  const std::set<std::string> missing = {"OnnxExternalCopies", "UnpackedBytes"};
+  std::set<std::string> names;
+  const std::regex name("\\bk([A-Z][A-Za-z]+)\\b");
+  for (const auto& entry : std::filesystem::recursive_directory_iterator("tests")) {
+    const std::string extension = entry.path().extension().string();
+    if (extension != ".cc" && extension != ".h") continue;
+    const std::string text = *ReadFile(entry.path());
+    for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at) names.insert((*at)[1]);
+  }
+  for (const budgets::Budget& budget : budgets::kAll) {
+    EXPECT_TRUE(names.contains(budget.name) || missing.contains(budget.name))
+        << "no test names budgets::k" << budget.name << "; test it at its edge";
+  }
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "fmt/format.h"
 #include "kiln/hardware/rtl_format.h"
 #include "kiln/hardware/synthesis_flow.h"
+#include "kiln/hardware/synthesis_mapping.h"
 #include "kiln/hardware/synthesis_parts.h"
 #include "kiln/numerics/format.h"
 #include "kiln/support/budgets.h"
@@ -134,6 +135,35 @@ TEST_F(SynthesisSourcesOfFolder, SettingsHaveALimit) {
   settings += '\n';
   Write("design.mk", settings.c_str());
   EXPECT_THAT(MessageOf(Sources().status()), HasSubstr("design.mk: 1048577 bytes are too many"));
+}
+
+// Files with holes, which take no room on disk.
+TEST_F(SynthesisSourcesOfFolder, ResultsOfToolsHaveALimit) {
+  fs::create_directories(folder_.path() / "parts");
+  Write("parts/top.v", "");
+  fs::resize_file(folder_.path() / "parts/top.v", budgets::kNetlistBytes);
+  const auto most = NetlistOf({}, "top", folder_.path());
+  ASSERT_TRUE(most.ok()) << most.status();
+  EXPECT_EQ(std::ssize(*most), budgets::kNetlistBytes);
+  fs::resize_file(folder_.path() / "parts/top.v", budgets::kNetlistBytes + 1);
+  EXPECT_THAT(MessageOf(NetlistOf({}, "top", folder_.path()).status()),
+              HasSubstr("top.v: 1073741825 bytes are too many; at most 1073741824 bytes are read"));
+}
+
+TEST_F(SynthesisSourcesOfFolder, LibrariesHaveALimit) {
+  if (!RunProgram({"which", "yosys"}, folder_.path() / "which.log").ok()) GTEST_SKIP() << "yosys is not installed";
+  Write("filelist.f", "top.sv\n");
+  Write("top.sv", "module top; endmodule\n");
+  Write("cells.lib", "");
+  fs::create_directories(folder_.path() / "work");
+  SynthesisOptions options;
+  options.liberty = folder_.path() / "cells.lib";
+  const auto error = [&](int64_t bytes) {
+    fs::resize_file(options.liberty, bytes);
+    return MessageOf(Synthesise(*Sources("top"), options, folder_.path() / "work").status());
+  };
+  EXPECT_THAT(error(budgets::kLibertyBytes), testing::Not(HasSubstr("too many")));
+  EXPECT_THAT(error(budgets::kLibertyBytes + 1), HasSubstr("cells.lib: 536870913 bytes are too many"));
 }
 
 TEST(SynthesisSources, OfAModule) {

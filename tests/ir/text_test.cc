@@ -347,6 +347,7 @@ TEST(Text, NodesAtTheBudget) {
   EXPECT_TRUE(ParseGraph(text, "g.kir", {.most_nodes = 5}).ok());
   EXPECT_EQ(MessageOf(ParseGraph(text, "g.kir", {.most_nodes = 4}).status()),
             "g.kir: line 7, column 3: the graph has too many nodes; at most 4");
+  EXPECT_EQ(ParseOptions().most_nodes, budgets::kGraphTextNodes);
 }
 
 }  // namespace

@@ -46,6 +46,14 @@ TEST_F(Files, BudgetHoldsAtItsEdge) {
   EXPECT_EQ(ErrorOf(Path("more")), Path("more") + ": 101 bytes are too many; at most 100 bytes are read");
 }
 
+// A file with a hole, which takes no room.
+TEST_F(Files, HaveABudgetWithoutARowOfTheirOwn) {
+  Write("more", "");
+  fs::resize_file(Path("more"), budgets::kFileBytes + 1);
+  EXPECT_EQ(MessageOf(ReadFile(Path("more")).status()),
+            Path("more") + ": 4294967297 bytes are too many; at most 4294967296 bytes are read");
+}
+
 // A reader that opened it would wait for somebody to write.
 TEST_F(Files, FifosAreRefused) {
   ASSERT_EQ(::mkfifo(Path("fifo").c_str(), 0600), 0);

@@ -162,12 +162,14 @@ TEST_F(VtaRemote, WrongMessagesEndTheirConversationAlone) {
   const std::string http = "GET / HTTP/1.1\r\n\r\n";
   EXPECT_THAT(LastReplyTo(Bytes(http.begin(), http.end()), false), HasSubstr("there is no request"));
   EXPECT_THAT(LastReplyTo(HeaderOf(8, 2), false), HasSubstr("a request before the hello"));
-  EXPECT_THAT(LastReplyTo(HeaderOf(kMaxHello + 1, 1), false), HasSubstr("a request 1 of 4097 bytes; 16 to 4096"));
+  EXPECT_THAT(LastReplyTo(HeaderOf(budgets::kRemoteHelloBytes + 1, 1), false),
+              HasSubstr("a request 1 of 4097 bytes; 16 to 4096"));
   EXPECT_THAT(LastReplyTo(HelloFrame(), true), HasSubstr("a second hello"));
   EXPECT_THAT(LastReplyTo(HeaderOf(0, 0), true), HasSubstr("there is no request 0"));
   EXPECT_THAT(LastReplyTo(HeaderOf(0, 7), true), HasSubstr("there is no request 7"));
   EXPECT_THAT(LastReplyTo(HeaderOf(UINT32_MAX, 4), true), HasSubstr("a request 4 of 4294967295 bytes"));
-  EXPECT_THAT(LastReplyTo(HeaderOf(kMaxData + 9, 4), true), HasSubstr("a request 4 of"));
+  EXPECT_THAT(LastReplyTo(HeaderOf(budgets::kRemoteDataBytes + 9, 4), true),
+              HasSubstr("a request 4 of 1048585 bytes; 8 to 1048584"));
   EXPECT_THAT(LastReplyTo(HeaderOf(7, 3), true), HasSubstr("a request 3 of 7 bytes; 8 to 8"));
   // Lengths inside a hello that are not the message's.
   Bytes hello = HelloFrame();
