@@ -20,21 +20,6 @@
 namespace kiln::vta {
 namespace {
 
-// The comparison that other tests of both levels use, by hand.
-TEST(VtaFaults, DifferInKindAndInstruction) {
-  const Fault range{FaultKind::kSramRange, 3, "x"}, other_text{FaultKind::kSramRange, 3, "y"};
-  const Fault later{FaultKind::kSramRange, 4, "x"}, other_kind{FaultKind::kDramRange, 3, "x"};
-  const Fault long_here{FaultKind::kTooLong, 3, ""}, long_there{FaultKind::kTooLong, 4, ""};
-  EXPECT_EQ(FindDifference(std::nullopt, std::nullopt), std::nullopt);
-  EXPECT_EQ(FindDifference(range, other_text), std::nullopt);
-  EXPECT_EQ(FindDifference(long_here, long_there), std::nullopt);
-  EXPECT_EQ(FindDifference(range, std::nullopt), "sram_range of instruction 3; no fault");
-  EXPECT_EQ(FindDifference(std::nullopt, range), "no fault; sram_range of instruction 3");
-  EXPECT_EQ(FindDifference(range, later), "sram_range of instruction 3; sram_range of instruction 4");
-  EXPECT_EQ(FindDifference(range, other_kind), "sram_range of instruction 3; dram_range of instruction 3");
-  EXPECT_EQ(FindDifference(range, long_here), "sram_range of instruction 3; too_long");
-}
-
 TEST(VtaCycle, RandomProgramsHaveTheBitsOfTheFunctionalLevel) {
   LaunchTotals totals;
   for (uint64_t seed = 0; seed < 800; ++seed) {
