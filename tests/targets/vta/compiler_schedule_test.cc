@@ -17,6 +17,7 @@
 #include "kiln/targets/vta/schedule.h"
 #include "kiln/targets/vta/tiling_search.h"
 #include "tests/targets/vta/compiled.h"
+#include "tests/targets/vta/random_program.h"
 
 namespace kiln::vta {
 namespace {
@@ -31,6 +32,51 @@ MatrixShape RandomShape(Random& random) {
   shape.kernel.stride_y = shape.kernel.stride_x = draw(2);
   shape.reads.assign(static_cast<size_t>(draw(20)), BlockRange{0, draw(20)});
   return shape;
+}
+
+// What is left out of a ranking by the bound would have been no better: on any machine, for any layer, however it is
+// cut.
+TEST(CompilerSchedule, TheBoundIsNeverAboveTheEstimate) {
+  Random random(11);
+  const auto draw = [&](uint64_t most) { return 1 + static_cast<int64_t>(random.Below(most)); };
+  const auto is = [&] { return random.Below(2) == 0; };
+  int64_t estimated = 0, met = 0;
+  for (int i = 0; i < 6'000; ++i) {
+    Config config = RandomConfig(random);
+    config.memory_port_bytes = 1 << random.Below(8);
+    config.memory_latency = static_cast<int>(draw(200));
+    MatrixShape shape = RandomShape(random);
+    shape.kernel.dilation_y = draw(2);
+    shape.kernel.dilation_x = draw(2);
+    shape.x_step = draw(2);
+    shape.whole_columns = is();
+    for (BlockRange& range : shape.reads) {
+      range.first = static_cast<int64_t>(random.Below(4));
+      range.last = range.first + draw(4);
+    }
+    shape.constant_rows = draw(4);
+    shape.alu_steps = draw(9);
+    shape.residual = random.Below(4) == 0;
+    shape.planes = draw(2);
+    shape.one_weight = random.Below(8) == 0;
+    MatrixTiling tiling;
+    tiling.threads = static_cast<int>(draw(kMaxThreads));
+    tiling.blocks = draw(static_cast<uint64_t>(std::min<int64_t>(std::ssize(shape.reads), 4)));
+    tiling.rows = draw(static_cast<uint64_t>(std::min<int64_t>(shape.height, 8)));
+    tiling.columns = draw(static_cast<uint64_t>(std::min<int64_t>(shape.width, 8)));
+    tiling.chunk = draw(4);
+    tiling.blocks_outermost = is();
+    tiling.resident = shape.one_weight || is();
+    tiling.packed = shape.CanPack() && is();
+    const auto cycles = EstimateCycles(shape, tiling, config);
+    if (!cycles.has_value()) continue;
+    ++estimated;
+    const int64_t least = LeastEstimate(shape, tiling, config);
+    ASSERT_LE(least, *cycles) << i << ": " << Describe(tiling) << " of " << shape.height << " x " << shape.width;
+    if (10 * least > 9 * *cycles) ++met;
+  }
+  EXPECT_GT(estimated, 600);
+  EXPECT_GT(met, 30);  // a bound of nothing would pass, too
 }
 
 // Every tile's place is another one's nowhere, and every chunk's pairs of blocks are summed once.
@@ -331,6 +377,67 @@ TEST(CompilerSchedule, EqualLayersAreSearchedOnceAndThreadsDecideNothing) {
   ASSERT_TRUE(alone != nullptr && together != nullptr);
   EXPECT_EQ(alone->Print(), together->Print());
   EXPECT_EQ(alone->parts().memory, together->parts().memory);
+}
+
+// Room for the micro-ops of few tilings, none of which is among those that promise most: with four virtual threads one
+// is found all the same.
+TEST(CompilerSchedule, TilingsThatPromiseLessAreTriedWhereTheBestDoNotFit) {
+  Graph graph("conv");
+  Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 20, 20, 192}});
+  Tensor weights(ElementType::kFloat32, Shape{16, 192, 2, 2});
+  Random random(3);
+  for (float& v : weights.data<float>()) v = static_cast<float>(random.Uniform(-0.1, 0.1));
+  Attributes a;
+  a.Set("kernel_shape", std::vector<int64_t>{2, 2});
+  a.Set("layout", std::string("nhwc"));
+  graph.MarkOutput(graph.AddNode(Op::kConv, "c", {x, graph.AddConstant("w", weights)}, {"y"}, a)->result());
+  ASSERT_EQ(InferShapes(graph), OkStatus());
+  Recipe recipe = Int8Recipe();
+  recipe.quantise_outputs = true;
+  const Graph prepared = Prepare(graph.Clone(), RandomImages(graph, 1, 1), recipe);
+  Config config = PynqConfig();
+  config.uop_buffer_bytes = 64 * Config::kUopBytes;
+  config.accumulator_buffer_bytes = 1 << 16;
+  config.memory_latency = 54;
+  ASSERT_TRUE(ParseConfig(PrintConfig(config), "config").ok());
+  const auto network = Lower(prepared, config, CompileOptions{}, {});
+  ASSERT_TRUE(network.ok()) << network.status();
+  const auto at = std::ranges::find_if(network->layers, [](const Layer& layer) { return layer.matrix.has_value(); });
+  ASSERT_NE(at, network->layers.end());
+  const MatrixLayer& layer = *at->matrix;
+  const std::vector<uint64_t> addresses(network->maps.size(), MemoryImage::kBase);
+  MemoryImage image = MemoryImage::WithoutBytes();
+  const CodeContext context{config, *network, addresses, &image};
+
+  constexpr int kThreads = 4;
+  const MatrixShape shape = ShapeOf(layer, *network);
+  const auto best = RankTilings(shape, config, kThreads);
+  const auto every = RankTilings(shape, config, kThreads, Ranked::kEvery);
+  const auto fits = [&](const RankedTiling& ranked) { return GenerateMatrix(layer, ranked.tiling, context).ok(); };
+  ASSERT_FALSE(best.empty());
+  ASSERT_TRUE(std::ranges::none_of(best, fits));
+  ASSERT_TRUE(std::ranges::any_of(every, fits));
+  TilingMemo tilings;
+  ASSERT_EQ(tilings.Search({&layer}, kThreads, context), OkStatus());
+  const auto found = tilings.TilingOf(layer, kThreads, context);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->threads, kThreads);
+}
+
+// What is left out of a ranking is left out of its end: the best are the same, each size's own, too.
+TEST(CompilerSchedule, RankingsLeaveOutNoneOfTheBest) {
+  Random random(13);
+  const Config config = PynqConfig();
+  constexpr size_t kBest = 6;  // that are timed
+  for (int i = 0; i < 12; ++i) {
+    const MatrixShape shape = RandomShape(random);
+    const auto best = RankTilings(shape, config, 0), every = RankTilings(shape, config, 0, Ranked::kEvery);
+    ASSERT_LE(best.size(), every.size());
+    for (size_t j = 0; j < std::min(kBest, every.size()); ++j) {
+      EXPECT_EQ(best[j].tiling, every[j].tiling) << i << ", " << j;
+      EXPECT_EQ(best[j].cycles, every[j].cycles);
+    }
+  }
 }
 
 }  // namespace

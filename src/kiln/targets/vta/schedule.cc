@@ -256,26 +256,6 @@ bool IsBetter(const RankedTiling& a, const RankedTiling& b) {
   return std::tuple(a.cycles, a.number) < std::tuple(b.cycles, b.number);
 }
 
-// What the recurrence says at least of a tiling without ramp and drain: the first load, the GEMM's steps, and the last
-// tile's result; or the ALU's work.
-int64_t LeastEstimate(const MatrixShape& shape, const MatrixTiling& t, const Config& c) {
-  const auto rest = [](int64_t count, int64_t piece) { return count % piece == 0 ? piece : count % piece; };
-  const int64_t pixels = shape.height * shape.width, elements = pixels * std::ssize(shape.reads);
-  int64_t pairs = 0;
-  for (const BlockRange& range : shape.reads) pairs += range.count();
-  const int64_t steps = pairs * shape.kernel.taps() * pixels;
-  const int64_t last =
-      rest(std::ssize(shape.reads), t.blocks) * rest(shape.height, t.rows) * rest(shape.width, t.columns);
-  const int64_t output_beats = BeatsOf(c.output_element_bytes(), c) * shape.planes;
-  const int64_t first = shape.InputRows(std::min(t.rows, shape.height)) *
-                            shape.InputColumns(std::min(t.columns, shape.width), t.packed) *
-                            BeatsOf(c.input_element_bytes(), c) +
-                        (shape.one_weight ? 1 : shape.kernel.taps()) * BeatsOf(c.weight_element_bytes(), c);
-  const int64_t result = last * (shape.alu_steps + output_beats) + kPipeline + kDispatch + c.memory_latency;
-  const int64_t alu = elements * (shape.alu_steps + 1) + TileCount(shape, t) * kDispatch + last * output_beats;
-  return 2 * c.memory_latency + std::max(first + steps + result, alu);
-}
-
 // The best estimates so far, of all tilings and of each size of tiles: as many as anything is done with.
 class BestEstimates {
  public:
@@ -356,9 +336,27 @@ std::optional<int64_t> EstimateCycles(const MatrixShape& shape, const MatrixTili
   return Estimate(shape, t, c, tiles).Cycles();
 }
 
+int64_t LeastEstimate(const MatrixShape& shape, const MatrixTiling& t, const Config& c) {
+  const auto rest = [](int64_t count, int64_t piece) { return count % piece == 0 ? piece : count % piece; };
+  const int64_t pixels = shape.height * shape.width, elements = pixels * std::ssize(shape.reads);
+  int64_t pairs = 0;
+  for (const BlockRange& range : shape.reads) pairs += range.count();
+  const int64_t steps = pairs * shape.kernel.taps() * pixels;
+  const int64_t last =
+      rest(std::ssize(shape.reads), t.blocks) * rest(shape.height, t.rows) * rest(shape.width, t.columns);
+  const int64_t output_beats = BeatsOf(c.output_element_bytes(), c) * shape.planes;
+  const int64_t first = shape.InputRows(std::min(t.rows, shape.height)) *
+                            shape.InputColumns(std::min(t.columns, shape.width), t.packed) *
+                            BeatsOf(c.input_element_bytes(), c) +
+                        (shape.one_weight ? 1 : shape.kernel.taps()) * BeatsOf(c.weight_element_bytes(), c);
+  const int64_t result = last * (shape.alu_steps + output_beats) + kPipeline + kDispatch + c.memory_latency;
+  const int64_t alu = elements * (shape.alu_steps + 1) + TileCount(shape, t) * kDispatch + last * output_beats;
+  return 2 * c.memory_latency + std::max(first + steps + result, alu);
+}
+
 int SizeClassOf(const MatrixTiling& tiling) { return std::bit_width(static_cast<uint64_t>(tiling.elements())); }
 
-std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c, int threads) {
+std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c, int threads, Ranked which) {
   struct Candidate {
     MatrixTiling tiling;
     int64_t bound;
@@ -416,7 +414,7 @@ std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c,
   BestEstimates best;
   for (const Candidate& candidate : chosen) {
     const int size = SizeClassOf(candidate.tiling);
-    if (best.AreBetterThan(candidate.bound, size)) continue;
+    if (which == Ranked::kBest && best.AreBetterThan(candidate.bound, size)) continue;
     const auto cycles = EstimateCycles(shape, candidate.tiling, c);
     if (!cycles.has_value()) continue;
     best.Add(*cycles, size);

@@ -21,6 +21,10 @@ MatrixShape ShapeOf(const MatrixLayer& layer, const Network& network);
 // times, roughly). Nothing: the tiling does not fit.
 std::optional<int64_t> EstimateCycles(const MatrixShape& shape, const MatrixTiling& tiling, const Config& config);
 
+// A bound of what EstimateCycles says of a tiling without ramp and drain, in a fraction of its time: the first load,
+// the GEMM's steps, and the last tile's result; or the ALU's work.
+int64_t LeastEstimate(const MatrixShape& shape, const MatrixTiling& tiling, const Config& config);
+
 struct RankedTiling {
   MatrixTiling tiling;
   int64_t cycles = 0;  // estimated
@@ -31,8 +35,11 @@ int SizeClassOf(const MatrixTiling& tiling);
 
 // The best tilings, some of each size of tiles, and what can be made of their begins and ends (MatrixTiling::ramp,
 // drain), with so many virtual threads (1 to kMaxThreads; 0: whichever is better), best first; none: nothing fits. How
-// many micro-ops they need is not known here.
-std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& config, int threads);
+// many micro-ops they need is not known here: where none of these has room for its own, kEvery ranks also those that
+// were left out because by LeastEstimate they cannot be among the best.
+enum class Ranked : uint8_t { kBest, kEvery };
+std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& config, int threads,
+                                      Ranked which = Ranked::kBest);
 // Tilings that differ from one in a single choice and fit on chip, with as many virtual threads.
 std::vector<MatrixTiling> NeighboursOf(const MatrixShape& shape, const MatrixTiling& tiling, const Config& config);
 Certificate CertificateOf(const MatrixShape& shape, const Config& config, int64_t cycles);

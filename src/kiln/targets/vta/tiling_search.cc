@@ -22,6 +22,11 @@ struct TimedTiling {
   int64_t cycles = 0;
 };
 
+struct TriedTiling {
+  MatrixTiling tiling;
+  bool fits = true;
+};
+
 // Times tilings of a layer and keeps the fastest.
 class Trials {
  public:
@@ -73,13 +78,15 @@ class Trials {
   // Whether it fits; one that was tried before is not timed again. One that cannot be faster than the best so far is
   // timed only as far as that shows, and counts as much against the limit as the best.
   StatusOr<bool> Try(const MatrixTiling& tiling) {
-    if (std::find(tried_.begin(), tried_.end(), tiling) != tried_.end()) return true;
-    tried_.push_back(tiling);
+    const auto before = std::ranges::find(tried_, tiling, &TriedTiling::tiling);
+    if (before != tried_.end()) return before->fits;
+    tried_.push_back({tiling, true});
     MemoryImage image = MemoryImage::WithoutBytes();
     const auto launch =
         GenerateMatrix(layer_, tiling, {context_.config, context_.network, context_.map_addresses, &image});
     if (launch.status().code() == StatusCode::kUnimplemented) {
       reason_ = launch.status();
+      tried_.back().fits = false;
       return false;
     }
     KILN_RETURN_IF_ERROR(launch.status());
@@ -101,15 +108,20 @@ class Trials {
   CycleTimer timer_;
   Status reason_ = absl::UnimplementedError("the input of one output needs more than the buffers hold");
   std::optional<TimedTiling> best_;
-  std::vector<MatrixTiling> tried_;
+  std::vector<TriedTiling> tried_;
   int64_t cycles_ = 0;  // of all that were timed
 };
 
 // The fastest of the tilings with so many virtual threads that promise most.
 StatusOr<TimedTiling> SearchWith(const MatrixLayer& layer, int threads, const CodeContext& context) {
   Trials trials(layer, context);
-  const std::vector<RankedTiling> ranked = RankTilings(trials.shape(), context.config, threads);
+  std::vector<RankedTiling> ranked = RankTilings(trials.shape(), context.config, threads);
   KILN_RETURN_IF_ERROR(trials.Run(ranked, kMeasured));
+  // No micro-ops of the best fit: those of a tiling that promises less may.
+  if (!ranked.empty() && !trials.best().ok()) {
+    ranked = RankTilings(trials.shape(), context.config, threads, Ranked::kEvery);
+    KILN_RETURN_IF_ERROR(trials.Run(ranked, kMeasured));
+  }
   KILN_RETURN_IF_ERROR(trials.RunMore(ranked));
   return trials.best();
 }
