@@ -190,6 +190,7 @@ TEST_F(EmittedDesigns, VerifyFindsAResetThatIsMissing) {
   const Environment spoilt("KILN_RTL", Path("rtl"));
   const Outcome differs = VerifyNet({"--emit", Path("design")});
   EXPECT_EQ(differs.code, kExitError) << differs.out;
+  EXPECT_THAT(differs.out + differs.err, testing::ContainsRegex("seed 1 .--seed|.--seed 1.\n")) << "how to repeat it";
   // Another power-up of the same hardware, which is as wrong.
   EXPECT_EQ(CallOnNet("verify", {"--emit", Path("design"), "--seed", "7"}).code, kExitError);
 }

@@ -133,10 +133,11 @@ class VerifyCommand final : public Command {
       rtl_options.most_cycles = 2 * static_cast<uint64_t>(*std::max_element(cycles.begin(), cycles.end())) + 100'000;
     }
     const auto rtl = run(Level::kRtl, "rtl", &report->rtl_seconds);
-    // Without a report nothing else says how to see that again.
-    if (!rtl.ok()) {
-      return {rtl.status().code(), fmt::format("{} (--seed {})", MessageOf(rtl.status()), rtl_.seed)};
+    if (rtl.status().code() == StatusCode::kInternal) {
+      // The simulation has failed, and without a report nothing else says how to see that again.
+      return absl::InternalError(fmt::format("{} (--seed {})", MessageOf(rtl.status()), rtl_.seed));
     }
+    KILN_RETURN_IF_ERROR(rtl.status());
     CompareLevels(*compiled.program, functional, cycle, *rtl, report);
     return wave_.empty() ? OkStatus() : Record(compiled, progress, report);
   }
