@@ -2,17 +2,20 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "fmt/format.h"
 #include "kiln/cli/nearest_name.h"
 #include "kiln/support/file.h"
+#include "kiln/support/process.h"
 
 namespace kiln::cli {
 namespace {
@@ -342,18 +345,25 @@ TEST(Application, MakesFoldersAndWritesReports) {
   std::filesystem::remove_all(folder);
 }
 
-// A run that was killed had this one's number, as programs in containers have, and left its part of a file.
-TEST(Application, WritesOverWhatAKilledRunLeft) {
-  const auto folder = std::filesystem::temp_directory_path() / ("kiln_part_test" + std::to_string(::getpid()));
-  const std::string output = folder / "passes.json", part = output + ".part" + std::to_string(::getpid());
-  std::filesystem::create_directories(folder);
-  ASSERT_TRUE(WriteFile(part, std::string(100, 'x')).ok());
-  const Outcome run =
-      Call({"run", "models/demo_fashion_mnist.onnx", "--level", "reference", "--random", "1", "--json", output});
-  ASSERT_EQ(run.code, kExitOk) << run.err;
-  EXPECT_EQ(nlohmann::json::parse(*ReadFile(output))["data"]["source"], "random noise");
-  EXPECT_FALSE(std::filesystem::exists(part));
-  std::filesystem::remove_all(folder);
+// Before, parts of files had the process's number in their names: a FIFO there would wait for a reader, and a file is
+// somebody's.
+TEST(Application, LeavesAloneWhatIsNamedLikeAPartOfItsOutput) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-part-test");
+  const std::string number = ".part" + std::to_string(::getpid());
+  const std::string output = folder.path() / "run.json", fifo = output + number;
+  const std::string other = folder.path() / "other.json", file = other + number;
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  ASSERT_TRUE(WriteFile(file, "somebody's").ok());
+  for (const std::string& json : {output, other}) {
+    const Outcome run =
+        Call({"run", "models/demo_fashion_mnist.onnx", "--level", "reference", "--random", "1", "--json", json});
+    ASSERT_EQ(run.code, kExitOk) << run.err;
+    EXPECT_EQ(nlohmann::json::parse(*ReadFile(json))["data"]["source"], "random noise");
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(fifo));
+  EXPECT_EQ(*ReadFile(file), "somebody's");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator()),
+            4);
 }
 
 // The command on labelled noise: what it writes is a recipe that reads back, and JSON with the curve.

@@ -6,6 +6,7 @@
 #include <CLI/App.hpp>
 #include <cerrno>
 #include <charconv>
+#include <random>
 #include <set>
 #include <system_error>
 
@@ -220,11 +221,16 @@ std::error_code MakeFolders(const fs::path& folder, std::vector<fs::path>* made)
   return error;
 }
 
-// Why no file can be made beside `path`, whose folder is there. A name of its own, as WriteFile has one; what stands
-// there is left from a run of the same number that was killed.
+// Why no file can be made beside `path`, whose folder is there. A name that nobody can know before, as WriteFile has
+// one: what stands there already is somebody's.
 std::error_code TryFile(const fs::path& path) {
-  const std::string part = path.string() + ".part" + std::to_string(::getpid());
-  const int file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  std::random_device random;
+  std::string part;
+  int file = -1;
+  do {
+    part = path.string() + ".part" + std::to_string(random());
+    file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  } while (file < 0 && errno == EEXIST);
   if (file < 0) return std::error_code(errno, std::generic_category());
   ::close(file);
   ::unlink(part.c_str());
