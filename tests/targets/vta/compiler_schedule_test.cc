@@ -440,5 +440,22 @@ TEST(CompilerSchedule, RankingsLeaveOutNoneOfTheBest) {
   }
 }
 
+// A quarter of the effort looks at fewer tilings, and its best is hardly slower.
+TEST(CompilerSchedule, LessEffortFindsNearlyTheBest) {
+  Random random(29);
+  const Config config = PynqConfig();
+  size_t fewer = 0;
+  for (int i = 0; i < 12; ++i) {
+    const MatrixShape shape = RandomShape(random);
+    const auto whole = RankTilings(shape, config, 0, Ranked::kEvery);
+    const auto part = RankTilings(shape, config, 0, Ranked::kEvery, 0.25);
+    ASSERT_EQ(part.empty(), whole.empty());
+    if (whole.empty()) continue;
+    fewer += part.size() < whole.size();
+    EXPECT_LE(static_cast<double>(part[0].cycles), 1.05 * static_cast<double>(whole[0].cycles)) << i;
+  }
+  EXPECT_GT(fewer, 3u);
+}
+
 }  // namespace
 }  // namespace kiln::vta

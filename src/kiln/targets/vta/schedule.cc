@@ -356,7 +356,8 @@ int64_t LeastEstimate(const MatrixShape& shape, const MatrixTiling& t, const Con
 
 int SizeClassOf(const MatrixTiling& tiling) { return std::bit_width(static_cast<uint64_t>(tiling.elements())); }
 
-std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c, int threads, Ranked which) {
+std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c, int threads, Ranked which,
+                                      double effort) {
   struct Candidate {
     MatrixTiling tiling;
     int64_t bound;
@@ -396,11 +397,12 @@ std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c,
   // Candidates for the recurrence. Their order is what tells estimates that are alike apart.
   std::vector<Candidate> chosen;
   std::map<int, size_t> of_size;
+  const auto part_of = [&](size_t count) { return static_cast<size_t>(static_cast<double>(count) * effort); };
   for (size_t i = 0; i < candidates.size(); ++i) {
     Candidate candidate = candidates[i];
     if (TileCount(shape, candidate.tiling) > kMostTiles) {
-      if (i >= kSimulatedOfMany) continue;
-    } else if (i >= kSimulated && ++of_size[SizeClassOf(candidate.tiling)] > kSimulatedOfSize) {
+      if (i >= part_of(kSimulatedOfMany)) continue;
+    } else if (i >= part_of(kSimulated) && ++of_size[SizeClassOf(candidate.tiling)] > part_of(kSimulatedOfSize)) {
       continue;
     }
     candidate.bound = LeastEstimate(shape, candidate.tiling, c);

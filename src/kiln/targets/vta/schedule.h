@@ -36,10 +36,11 @@ int SizeClassOf(const MatrixTiling& tiling);
 // The best tilings, some of each size of tiles, and what can be made of their begins and ends (MatrixTiling::ramp,
 // drain), with so many virtual threads (1 to kMaxThreads; 0: whichever is better), best first; none: nothing fits. How
 // many micro-ops they need is not known here: where none of these has room for its own, kEvery ranks also those that
-// were left out because by LeastEstimate they cannot be among the best.
+// were left out because by LeastEstimate they cannot be among the best. `effort`: how many tilings are looked at, as a
+// share of what gives about the best, up to 1.
 enum class Ranked : uint8_t { kBest, kEvery };
 std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& config, int threads,
-                                      Ranked which = Ranked::kBest);
+                                      Ranked which = Ranked::kBest, double effort = 1);
 // Tilings that differ from one in a single choice and fit on chip, with as many virtual threads.
 std::vector<MatrixTiling> NeighboursOf(const MatrixShape& shape, const MatrixTiling& tiling, const Config& config);
 Certificate CertificateOf(const MatrixShape& shape, const Config& config, int64_t cycles);

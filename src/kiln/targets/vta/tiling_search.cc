@@ -15,6 +15,8 @@ constexpr int kMeasured = 6;  // tilings that are timed at the cycle level
 // Where the best of them takes so many times the bound, others are timed, too, for about so many cycles in all.
 constexpr double kGood = 1.01;
 constexpr int64_t kMoreCycles = 10'000'000;
+// So many layers are ranked with full effort, and others with as much in all, but not below the least each.
+constexpr double kLayersOfFullEffort = 32, kLeastEffort = 0.25;
 
 // A tiling and the cycles of its program.
 struct TimedTiling {
@@ -113,9 +115,9 @@ class Trials {
 };
 
 // The fastest of the tilings with so many virtual threads that promise most.
-StatusOr<TimedTiling> SearchWith(const MatrixLayer& layer, int threads, const CodeContext& context) {
+StatusOr<TimedTiling> SearchWith(const MatrixLayer& layer, int threads, double effort, const CodeContext& context) {
   Trials trials(layer, context);
-  std::vector<RankedTiling> ranked = RankTilings(trials.shape(), context.config, threads);
+  std::vector<RankedTiling> ranked = RankTilings(trials.shape(), context.config, threads, Ranked::kBest, effort);
   KILN_RETURN_IF_ERROR(trials.Run(ranked, kMeasured));
   // No micro-ops of the best fit: those of a tiling that promises less may.
   if (!ranked.empty() && !trials.best().ok()) {
@@ -213,6 +215,8 @@ Status TilingMemo::Search(const std::vector<const MatrixLayer*>& layers, int thr
     unknown.push_back(layer);
     keys.push_back(std::move(key));
   }
+  const double effort =
+      std::clamp(kLayersOfFullEffort / std::max(1.0, static_cast<double>(unknown.size())), kLeastEffort, 1.0);
   // With one virtual thread nothing overlaps: that is for layers of which two do not fit.
   const bool any = threads == 0;
   std::vector<Task> tasks;
@@ -223,7 +227,7 @@ Status TilingMemo::Search(const std::vector<const MatrixLayer*>& layers, int thr
   ParallelFor(std::ssize(tasks), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       Task& task = tasks[static_cast<size_t>(i)];
-      task.result = SearchWith(*unknown[task.layer], task.threads, context);
+      task.result = SearchWith(*unknown[task.layer], task.threads, effort, context);
     }
   });
   for (size_t i = 0, at = 0; i < unknown.size(); ++i) {
@@ -238,7 +242,7 @@ Status TilingMemo::Search(const std::vector<const MatrixLayer*>& layers, int thr
       tried = tasks[at].threads;
       KILN_RETURN_IF_ERROR(consider(std::move(tasks[at].result)));
     }
-    while (!best.ok() && tried > 1) KILN_RETURN_IF_ERROR(consider(SearchWith(*unknown[i], --tried, context)));
+    while (!best.ok() && tried > 1) KILN_RETURN_IF_ERROR(consider(SearchWith(*unknown[i], --tried, effort, context)));
     if (best.ok()) {
       found_.emplace(std::move(keys[i]), best->tiling);
     } else {
