@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <string>
+
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
 #include "kiln/targets/vta/cycle.h"
@@ -69,6 +72,18 @@ TEST(VtaRtlMachine, RunsProgramsInTheBitsAndCyclesOfTheOtherLevels) {
     EXPECT_EQ(result->time, cycle.Launch(expected, program.address, program.instructions.size()).time);
     EXPECT_TRUE(std::equal(memory.bytes().begin(), memory.bytes().end(), expected.bytes().begin()));
   }
+}
+
+// A link in place of a design's folder leads to somebody's.
+TEST(VtaRtlMachine, DesignsAreNotWrittenThroughLinks) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-test");
+  const auto outside = folder.path() / "outside", designs = folder.path() / "designs";
+  std::filesystem::create_directories(outside);
+  std::filesystem::create_directories(designs);
+  const std::string name = RtlDesigns::Shared().SimulationOf(Small())->parent_path().parent_path().filename();
+  std::filesystem::create_directory_symlink(outside, designs / name);
+  EXPECT_THAT(MessageOf(RtlDesigns(designs).SimulationOf(Small()).status()), HasSubstr(name + ": is a link"));
+  EXPECT_TRUE(std::filesystem::is_empty(outside));
 }
 
 // The folder of a design stands by itself: `make sim` needs no arguments.

@@ -6,6 +6,7 @@
 
 #include "fmt/format.h"
 #include "kiln/hardware/axi_port.h"
+#include "kiln/hardware/filled_folder.h"
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/targets/vta/emit.h"
 
@@ -78,6 +79,7 @@ StatusOr<fs::path> RtlDesigns::SimulationOf(const Config& config, bool trace) {
     folder_ = made.path();
     temporary_.emplace(std::move(made));
   }
+  KILN_RETURN_IF_ERROR(hardware::CheckNoLink(folder_, unnamed.name));
   const fs::path folder = folder_ / unnamed.name;
   KILN_RETURN_IF_ERROR(EmitMachine(unnamed, folder));
   KILN_ASSIGN_OR_RETURN(const fs::path program, hardware::BuildSimulation(folder, trace));
