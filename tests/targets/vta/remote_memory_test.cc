@@ -30,14 +30,24 @@ bool Fails() {
 
 }  // namespace
 
-// Those of arrays, and with std::nothrow, call these. Inlined, the compiler would take them for mismatched pairs.
+// All that go together, so that no memory is freed by another allocator's (sanitisers have theirs). Inlined, the
+// compiler would take them for mismatched pairs.
+[[gnu::noinline]] void* operator new(size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
+  return Fails() ? nullptr : std::malloc(bytes);
+}
 [[gnu::noinline]] void* operator new(size_t bytes) {
-  void* const memory = Fails() ? nullptr : std::malloc(bytes);
+  void* const memory = operator new(bytes, std::nothrow);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
+void* operator new[](size_t bytes, const std::nothrow_t& tag) noexcept { return operator new(bytes, tag); }
+void* operator new[](size_t bytes) { return operator new(bytes); }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, size_t /*bytes*/) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t /*bytes*/) noexcept { operator delete(memory); }
+void operator delete(void* memory, const std::nothrow_t& /*tag*/) noexcept { operator delete(memory); }
+void operator delete[](void* memory) noexcept { operator delete(memory); }
+void operator delete[](void* memory, size_t /*bytes*/) noexcept { operator delete(memory); }
+void operator delete[](void* memory, const std::nothrow_t& /*tag*/) noexcept { operator delete(memory); }
 
 namespace kiln::vta {
 namespace {
