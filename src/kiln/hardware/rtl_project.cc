@@ -271,7 +271,8 @@ Status AddToRtlProject(const fs::path& folder, const std::string& name, const st
 
 StatusOr<fs::path> BuildSimulation(const fs::path& folder, bool trace) {
   const std::string name = trace ? "simulate_trace" : "simulate", model = trace ? "model_trace" : "model";
-  const fs::path build = folder / kBuild, program = build / name;
+  const fs::path build = folder / kBuild;
+  fs::path program = build / name;
   KILN_RETURN_IF_ERROR(CheckNoLink(folder, kBuild));
   KILN_RETURN_IF_ERROR(CheckOnlyFiles(build));
   KILN_ASSIGN_OR_RETURN(const BuildSources sources, SourcesOfSimulation(folder));
