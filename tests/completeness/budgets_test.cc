@@ -49,8 +49,7 @@ TEST(Budgets, AreTestedByName) {
     for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at) names.insert((*at)[1]);
   }
   for (const budgets::Budget& budget : budgets::kAll) {
-    EXPECT_TRUE(names.contains(budget.name))
-        << "no test names budgets::k" << budget.name << "; test it at its edge";
+    EXPECT_TRUE(names.contains(budget.name)) << "no test names budgets::k" << budget.name << "; test it at its edge";
   }
 }
 

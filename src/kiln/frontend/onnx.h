@@ -63,15 +63,15 @@ struct ExportOptions {
 };
 
 // Writes the graph as a model of opset 20, or of 21 where it has what came with that: 4-bit and 16-bit codes, scales of
-// blocks, scales a channel of a group normalisation. ONNX Runtime takes fewer models of opset 21. Where Kiln's operators know more than ONNX's, nodes are added:
-// Transposes round operators in layout "nhwc", Transpose and Mul for MatMul's transpose_b and alpha. A value annotated
-// with an integer quantisation of up to 16 bits passes through QuantizeLinear and DequantizeLinear, so that other tools
-// compute the quantised network: Clip stands before them where the codes are fewer than those of ONNX's 8 or 16 bits,
-// and constants (up to 32 bits) are stored as codes with a DequantizeLinear after them. Imported and annotated again
-// (AnnotationPipeline in passes/pipeline.h), int8, uint8, int16 and uint16 that use all their codes have exactly the
-// parameters they had. With Quantisers::kQonnx a value of up to 16 bits passes through a Quant instead, a constant as
-// the values of its codes, and that holds for every integer format. An annotation of fp32 itself changes nothing and is
-// left out.
+// blocks, scales a channel of a group normalisation. ONNX Runtime takes fewer models of opset 21. Where Kiln's
+// operators know more than ONNX's, nodes are added: Transposes round operators in layout "nhwc", Transpose and Mul for
+// MatMul's transpose_b and alpha. A value annotated with an integer quantisation of up to 16 bits passes through
+// QuantizeLinear and DequantizeLinear, so that other tools compute the quantised network: Clip stands before them where
+// the codes are fewer than those of ONNX's 8 or 16 bits, and constants (up to 32 bits) are stored as codes with a
+// DequantizeLinear after them. Imported and annotated again (AnnotationPipeline in passes/pipeline.h), int8, uint8,
+// int16 and uint16 that use all their codes have exactly the parameters they had. With Quantisers::kQonnx a value of up
+// to 16 bits passes through a Quant instead, a constant as the values of its codes, and that holds for every integer
+// format. An annotation of fp32 itself changes nothing and is left out.
 //   errors  an annotation that ONNX cannot express (formats that are no integers, other roundings than to nearest even,
 //           overflow that does not saturate, scales per block, activations of 32 bits, activations with fewer codes
 //           than 8 or 16 bits and a scale a channel); a MatMul of unknown rank with transpose_b

@@ -55,7 +55,7 @@ std::vector<Tile> WholeTiles(const MatrixShape& shape, const MatrixTiling& t) {
 
 // Cuts slices of at most `most` elements off a tile's end; nothing where it has no more than one.
 std::optional<Tile> CutOff(Tile* tile, int64_t most) {
-  Stretch Tile::*axis = tile->blocks.count > 1 ? &Tile::blocks : tile->rows.count > 1 ? &Tile::rows : &Tile::columns;
+  Stretch Tile::* axis = tile->blocks.count > 1 ? &Tile::blocks : tile->rows.count > 1 ? &Tile::rows : &Tile::columns;
   const int64_t count = (tile->*axis).count;
   if (count == 1) return std::nullopt;
   const int64_t slices = std::clamp<int64_t>(most / (tile->elements() / count), 1, count - 1);
