@@ -440,6 +440,12 @@ TEST(RunFlow, TheDefaultRecipeIsTheAcceleratorsOwn) {
     ASSERT_TRUE(compiled.ok()) << compiled.status();
     EXPECT_LT(HostShare(compiled->report), 0.06);
     EXPECT_FALSE(IsPartial(compiled->report));
+    // Nothing is claimed that leaves a shared bus out.
+    if (design_point.filename() == "systolic-int8-8x8-one-bus.yaml") {
+      EXPECT_THAT(compiled->report.notes, testing::Contains(HasSubstr("the shared bus")));
+      for (const KernelInfo& kernel : compiled->report.kernels) EXPECT_FALSE(kernel.certificate.optimal) << kernel.name;
+      EXPECT_THAT(compiled->accelerator->EstimateCost(45)->missing, testing::Contains("kiln_bus_turns"));
+    }
     // Its name says all of it to --quantise.
     const NamedRecipe own = compiled->accelerator->OwnRecipe();
     EXPECT_EQ(compiled->report.quantisation->recipe, own.name);

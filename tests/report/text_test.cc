@@ -21,6 +21,11 @@ TEST(Text, Numbers) {
   EXPECT_EQ(Metric(10234567, "MACs"), "10.2 M MACs");
   EXPECT_EQ(Metric(12, "MACs"), "12 MACs");
   EXPECT_EQ(Metric(1e7), "10.0 M");
+  EXPECT_EQ(Metric(223'080), "223 k");
+  EXPECT_EQ(ThreeDigits(999.4), "999");
+  EXPECT_EQ(ThreeDigits(99.97), "100");
+  EXPECT_EQ(ThreeDigits(9.997), "10.0");
+  EXPECT_EQ(ThreeDigits(0.0022312), "0.00223");
   EXPECT_EQ(Bytes(1023), "1023 B");
   EXPECT_EQ(Bytes(1536), "1.5 KiB");
   EXPECT_EQ(Bytes(int64_t{3} << 30), "3.0 GiB");

@@ -155,9 +155,15 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
   cli::Fidelity fidelity(network);
   double seconds = 0;
   const int64_t at_once = program == nullptr ? 1 : program->images_at_once();
-  const int64_t timed = std::min(options.cycle_limit.value_or(at_once), count);
+  // Results whose shapes depend on the data cannot be joined: their images run one at a time.
+  const bool apart = std::any_of(network.outputs().begin(), network.outputs().end(),
+                                 [](const Value* output) { return !cli::HasFixedShape(*output); });
+  const int64_t timed = std::min({options.cycle_limit.value_or(at_once), count, apart ? 1 : count});
   // The first chunk holds all images that run at the cycle level, too.
-  const int64_t chunk = std::max({options.chunk, timed, int64_t{1}});
+  const int64_t chunk = apart ? 1 : std::max({options.chunk, timed, int64_t{1}});
+  if (apart && options.cycle_limit.value_or(1) > 1) {
+    report->notes.push_back("cycles are of one image: shapes of the outputs depend on the data");
+  }
   for (int64_t first = 0; first < count; first += chunk) {
     const int64_t here = std::min(chunk, count - first);
     Batch batch;

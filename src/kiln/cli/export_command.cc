@@ -43,7 +43,8 @@ class ExportCommand final : public Command {
       return ErrorAt(output_, "", "no known kind of file", "end the name in .onnx or .kir");
     }
     KILN_RETURN_IF_ERROR(CheckHeeded(extension));
-    KILN_RETURN_IF_ERROR(CheckOutput(output_));
+    const std::filesystem::path read[] = {model_};
+    KILN_RETURN_IF_ERROR(CheckOutputs({output_}, read));
     // What is quantised is what accelerators run: with batch normalisation folded, GELU in one piece.
     if (passes_.empty()) passes_ = quantise_.recipe().empty() ? "clean-up" : "standard";
     KILN_ASSIGN_OR_RETURN(Graph graph, Load());

@@ -121,7 +121,7 @@ Status CheckNamedOptions(const ImageSettings& settings, bool is_folder) {
 }
 
 StatusOr<Images> OpenNamed(const ImageSettings& settings, const NamedArrays& arrays, const Graph& network,
-                           Preprocess preprocess) {
+                           const Preprocess& preprocess) {
   KILN_RETURN_IF_ERROR(CheckNamedOptions(settings, arrays.is_folder()));
   KILN_ASSIGN_OR_RETURN(const std::vector<size_t> at, FindArrays(arrays, settings.path, network));
   Images images;

@@ -17,8 +17,8 @@ NetworkSummary Summarise(const Graph& graph) {
     ++summary.nodes;
     NetworkSummary::OfOperator& row = summary.operators[std::string(node->info().onnx_name)];
     ++row.nodes;
-    if (!node->info().Has(kMacs)) continue;
     const int64_t macs = MacsOf(*node);
+    if (macs == 0 && !node->info().Has(kMacs)) continue;
     row.macs += macs;
     summary.macs += macs;
     if (!Known(node->result()) || !Known(node->operand(0))) summary.macs_known = false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kiln/cli/fidelity.h"
 #include "kiln/frontend/array_names.h"
 #include "kiln/ir/text.h"
 
@@ -47,6 +48,7 @@ Status OutputsFile::Describe(const Graph& network, const Graph* quantised) {
     Output output;
     output.name = value.name();
     output.array = ArrayNameOf(value.name());
+    if (!cli::HasFixedShape(value) && value.has_shape()) output.rank = value.shape().rank();
     if (codes_ && quantised != nullptr) output.quantisation = quantised->outputs()[i]->quantisation();
     // A value that the network gives twice is written once.
     const bool again =
@@ -68,6 +70,11 @@ Status OutputsFile::Begin(Output& output, const Tensor& values, const Tensor* co
   output.first_codes = codes->shape();
   KILN_ASSIGN_OR_RETURN(output.codes,
                         writer_.Add(output.array + ".codes", codes->type(), WithImages(codes->shape(), total)));
+  return AddScales(output);
+}
+
+Status OutputsFile::AddScales(const Output& output) {
+  const Quantisation& q = *output.quantisation;
   if (!q.scales.empty()) {
     KILN_RETURN_IF_ERROR(
         writer_.AddTensor(output.array + ".scale", Tensor::Of<float>(ParameterShape(q.scales.size()), q.scales)));
@@ -77,6 +84,24 @@ Status OutputsFile::Begin(Output& output, const Tensor& values, const Tensor* co
                            Tensor::Of<int32_t>(ParameterShape(q.zero_points.size()), q.zero_points));
 }
 
+Status OutputsFile::AddImage(Output& output, const Tensor& values, const Tensor* codes) {
+  // Without the axis of images, where joining has added one.
+  const auto of_image = [&](const Tensor& tensor) {
+    if (tensor.shape().rank() <= output.rank) return tensor;
+    return tensor.Reshaped(Shape(std::vector<int64_t>(tensor.shape().dims().begin() + 1, tensor.shape().dims().end())));
+  };
+  const std::string array = fmt::format("{}.{}", output.array, output.images);
+  KILN_RETURN_IF_ERROR(writer_.AddTensor(array, of_image(values)));
+  const bool coded = codes != nullptr && output.quantisation.has_value() && codes->type() != ElementType::kFloat32;
+  if (coded) KILN_RETURN_IF_ERROR(writer_.AddTensor(array + ".codes", of_image(*codes)));
+  if (output.images++ > 0) return OkStatus();
+  output.described = {output.name, output.array + ".IMAGE", std::string(NameOf(values.type())),
+                      std::vector<int64_t>(static_cast<size_t>(output.rank), kUnknownDim), ""};
+  if (!coded) return OkStatus();
+  output.described.quantisation = PrintQuantisation(*output.quantisation);
+  return AddScales(output);
+}
+
 Status OutputsFile::Add(std::span<const Tensor> outputs, std::span<const Tensor> codes, int64_t total) {
   KILN_CHECK(outputs.size() == outputs_.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -84,6 +109,10 @@ Status OutputsFile::Add(std::span<const Tensor> outputs, std::span<const Tensor>
     if (output.array.empty()) continue;
     const Tensor values = AsNumPyHasIt(outputs[i]);
     const Tensor* own_codes = i < codes.size() ? &codes[i] : nullptr;
+    if (output.rank >= 0) {
+      KILN_RETURN_IF_ERROR(AddImage(output, values, own_codes));
+      continue;
+    }
     if (!output.values.has_value()) KILN_RETURN_IF_ERROR(Begin(output, values, own_codes, total));
     const bool alike = IsAlike(output.first, values.shape()) &&
                        (!output.codes.has_value() || IsAlike(output.first_codes, own_codes->shape()));
@@ -105,7 +134,7 @@ Status OutputsFile::Finish() { return writer_.Finish(); }
 void OutputsFile::Report(RunReport* report) const {
   report->outputs_file = path_.string();
   for (const Output& output : outputs_) {
-    if (output.values.has_value()) report->written.push_back(output.described);
+    if (output.images > 0) report->written.push_back(output.described);
   }
 }
 

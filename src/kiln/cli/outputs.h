@@ -6,6 +6,8 @@
 //   <array>.scale       f32: one for the tensor (a scalar), one for each index of an axis, or one for each block where
 //                       blocks have scales of their own; none where they follow from the elements
 //   <array>.zero_point  i32, as many
+// An output whose shape depends on the data has an array for each image: <array>.0, <array>.1, ... (<array>.0.codes),
+// of the shape that it has for that image.
 // so that value = scale * (code - zero_point) in integer formats. ArrayNameOf leaves no dot in a name, so that no
 // output is mistaken for another one's codes.
 #ifndef KILN_CLI_OUTPUTS_H_
@@ -50,8 +52,12 @@ class OutputsFile {
     RunReport::WrittenOutput described;
     Shape first, first_codes;  // of the first images
     int64_t images = 0;        // that were appended
+    int rank = -1;             // of an image of an output whose shape depends on the data; else -1
   };
   Status Begin(Output& output, const Tensor& values, const Tensor* codes, int64_t total);
+  // Adds one image of an output whose shape depends on the data.
+  Status AddImage(Output& output, const Tensor& values, const Tensor* codes);
+  Status AddScales(const Output& output);
 
   std::filesystem::path path_;
   bool codes_;

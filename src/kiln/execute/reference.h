@@ -63,6 +63,8 @@ class ReferenceExecutor {
   //   images
   StatusOr<std::vector<Tensor>> RunBatch(std::span<const Tensor> inputs, const ValueObserver& observer = {},
                                          const BatchProgress& progress = {}) const;
+  // As RunBatch with an observer, for what it sees alone: results are not joined, so their shapes may differ.
+  Status ObserveBatch(std::span<const Tensor> inputs, const ValueObserver& observer) const;
 
  private:
   struct State;

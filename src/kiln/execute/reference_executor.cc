@@ -221,4 +221,19 @@ StatusOr<std::vector<Tensor>> ReferenceExecutor::RunBatch(std::span<const Tensor
   return outputs;
 }
 
+Status ReferenceExecutor::ObserveBatch(std::span<const Tensor> inputs, const ValueObserver& observer) const {
+  KILN_RETURN_IF_ERROR(state_->CheckInputs(inputs, true));
+  const int64_t images = inputs.empty() ? 0 : inputs[0].shape()[0];
+  for (int64_t image = 0; image < images; ++image) {
+    std::vector<Tensor> slices;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      slices.push_back(ImageOf(inputs[i], *state_->graph->inputs()[i], image));
+    }
+    // As RunBatch, which has the other images for the other threads.
+    const Status status = state_->Run(slices, images == 1, observer).status();
+    if (!status.ok()) return WithContext(fmt::format("image {}", image), status);
+  }
+  return OkStatus();
+}
+
 }  // namespace kiln

@@ -119,10 +119,9 @@ void PoolRows(const PoolGeometry& g, const typename Body::Input* x, typename Bod
   using A = typename Body::Combined;
   const size_t rank = g.axes.size(), outer = rank - 1;
   const WindowAxis& last = g.axes[outer];
-  int64_t x_plane = 1, y_plane = 1, y_rows = 1;
+  int64_t x_plane = 1, y_rows = 1;
   for (size_t d = 0; d < rank; ++d) {
     x_plane *= g.axes[d].input;
-    y_plane *= g.axes[d].output;
     if (d < outer) y_rows *= g.axes[d].output;
   }
   std::vector<Span> inside_of, places_of;  // by kernel position along the last axis

@@ -128,7 +128,7 @@ Status Importer::ReadOpsets() {
   if (opsets_.empty() && model_.ir_version() < 3) opsets_[""] = 1;
   if (const auto it = opsets_.find(""); it != opsets_.end() && (it->second < 1 || it->second > kOnnxOpset)) {
     return UnsupportedAt(source_, "", fmt::format("opset {} of ai.onnx is not supported", it->second),
-                         fmt::format("convert the model to opset 7 to {}", kOnnxOpset));
+                         fmt::format("convert the model to opset 1 to {}", kOnnxOpset));
   }
   return OkStatus();
 }
@@ -167,7 +167,7 @@ Status Importer::CheckOperators() const {
   if (unsupported.empty()) return OkStatus();
   return UnsupportedAt(source_, "",
                        "operators that are not supported: " + fmt::format("{}", fmt::join(unsupported, ", ")),
-                       "docs/onnx.md lists what is");
+                       "docs/operators.md lists what is");
 }
 
 Status Importer::AddInitialisers() {
@@ -382,7 +382,7 @@ StatusOr<int> Importer::OpsetOf(const Opsets& opsets, const std::string& domain,
   }
   if (it->second < 1 || it->second > kOnnxOpset) {
     return UnsupportedAt(source_, place, fmt::format("opset {} of ai.onnx is not supported", it->second),
-                         fmt::format("convert the model to opset 7 to {}", kOnnxOpset));
+                         fmt::format("convert the model to opset 1 to {}", kOnnxOpset));
   }
   return static_cast<int>(it->second);
 }

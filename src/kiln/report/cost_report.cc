@@ -35,9 +35,9 @@ std::string SquareMillimetres(double square_micrometres) {
 std::string Joules(double picojoules) {
   constexpr std::pair<double, const char*> kSteps[] = {{1e12, "J"}, {1e9, "mJ"}, {1e6, "uJ"}, {1e3, "nJ"}};
   for (const auto& [size, unit] : kSteps) {
-    if (picojoules >= size) return fmt::format("{:#.3g} {}", picojoules / size, unit);
+    if (picojoules >= size) return fmt::format("{} {}", ThreeDigits(picojoules / size), unit);
   }
-  return fmt::format("{:#.3g} pJ", picojoules);
+  return fmt::format("{} pJ", ThreeDigits(picojoules));
 }
 
 std::string AreaLine(const Cost& cost) {

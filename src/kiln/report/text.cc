@@ -60,12 +60,18 @@ std::string Percent(double fraction, int digits) {
   return std::isfinite(fraction) ? fmt::format("{:.{}f} %", 100 * fraction, digits) : "-";
 }
 
+std::string ThreeDigits(double value) {
+  const double size = std::abs(value);
+  if (size < 0.9995) return fmt::format("{:#.3g}", value);
+  return fmt::format("{:.{}f}", value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
+}
+
 std::string Metric(double value, std::string_view unit) {
   constexpr std::pair<double, std::string_view> kSteps[] = {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
   std::string out = fmt::format("{:g}", value);
   for (const auto& [size, prefix] : kSteps) {
     if (std::abs(value) >= size) {
-      out = fmt::format("{:#.3g} {}", value / size, prefix);
+      out = fmt::format("{} {}", ThreeDigits(value / size), prefix);
       break;
     }
   }

@@ -131,6 +131,13 @@ class Generator {
         certificate.lower_bound = *kernel.least_cycles;
         certificate.optimal = false;
       }
+      // Tilings and orders of loops are timed with ports of their own.
+      if (config_.shared_bus) certificate.optimal = false;
+    }
+    if (config_.shared_bus) {
+      parts_.notes.emplace_back(
+          "schedules and gaps are of ports of their own; what kernels wait for the shared bus is in their cycles "
+          "alone");
     }
     return OkStatus();
   }

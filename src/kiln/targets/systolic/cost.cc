@@ -355,6 +355,7 @@ std::vector<UnitParts> UnitsOf(const Config& c) {
   if (c.block_size > 0) units.push_back(ScalesUnit(c));
   if (c.depthwise_multipliers > 0) units.push_back(Depthwise(c));
   for (auto* unit : {&InputFetch, &WeightFetch, &ParameterFetch, &Vector, &Head}) units.push_back(unit(c));
+  if (c.shared_bus) units.push_back({"shared bus", {{"kiln_bus_turns", {}}}, {}});  // without a model yet
   return units;
 }
 
