@@ -174,7 +174,9 @@ KernelResult NonMaxSuppressionKernel(const KernelCall& call) {
       for (int64_t i = 0; i < s[2]; ++i) {
         if (!call.Has(4) || static_cast<double>(score[i]) > least_score) order.push_back(i);
       }
-      std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) { return Above(score[i], score[j]); });
+      std::sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
+        return Above(score[i], score[j]) || (!Above(score[j], score[i]) && i < j);
+      });
       kept.clear();
       for (int64_t i : order) {
         if (static_cast<double>(kept.size()) >= most) break;

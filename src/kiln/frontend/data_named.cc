@@ -112,7 +112,8 @@ std::string NamedArrays::Describe(size_t index) const {
 StatusOr<DataSet> NamedArrays::Read(size_t index) const {
   KILN_ASSIGN_OR_RETURN(data::Array array, source_->Read(names_[index], index));
   const std::string name = Describe(index);
-  KILN_ASSIGN_OR_RETURN(DataSet::Parts parts, data::SamplesOf({name, array.bytes}, std::move(array)));
+  const data::Source source{name, array.bytes};  // before the array is moved
+  KILN_ASSIGN_OR_RETURN(DataSet::Parts parts, data::SamplesOf(source, std::move(array)));
   return DataSet(name, is_folder() ? DataFormat::kNpy : DataFormat::kNpz, std::move(parts));
 }
 

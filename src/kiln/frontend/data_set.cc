@@ -211,7 +211,7 @@ StatusOr<DataSet> LoadDataSet(const fs::path& path, const DataOptions& options) 
     KILN_ASSIGN_OR_RETURN(Labels own, LoadLabels(labels));
     KILN_RETURN_IF_ERROR(set.SetLabels(std::move(own), labels.string()));
   } else if (set.has_labels()) {
-    if (const Status fits = set.SetLabels({set.labels_, set.label_shape_}, set.source_); !fits.ok()) {
+    if (Status fits = set.SetLabels({set.labels_, set.label_shape_}, set.source_); !fits.ok()) {
       if (format != DataFormat::kNpz) return fits;
       set.labels_.clear();
       set.label_shape_ = {};

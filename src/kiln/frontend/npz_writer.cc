@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 namespace kiln {
@@ -209,7 +210,7 @@ Status NpzWriter::WriteArchive(const fs::path& part) {
     }
   }
   if (zip_close(archive.get()) != 0) return fault(zip_get_error(archive.get()));
-  archive.release();  // closed
+  std::ignore = archive.release();  // closed
   return OkStatus();
 }
 
