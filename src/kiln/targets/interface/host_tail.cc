@@ -108,7 +108,7 @@ struct Stored {
   Tensor value, code;
 };
 
-Stored Store(const Value& output, Tensor computed) {
+Stored Store(const Value& output, const Tensor& computed) {
   if (!output.quantisation() || output.element() != ElementType::kFloat32) return {computed, computed};
   const Quantisation& q = *output.quantisation();
   Tensor codes = q.type.scheme == Scheme::kPerBlock && q.scales.empty() ? QuantiseBlocks(computed, q).codes
@@ -169,12 +169,12 @@ StatusOr<RunResult> RunTail(const Program& program, const Batch& batch, RunResul
       const bool is_input = place == HostTail::Place::kInput;
       Tensor one = SampleOf(is_input ? batch.inputs[index] : head.outputs[index], operand.shape(), image);
       // Inputs of the network come as they are given; what the machine gives is rounded.
-      if (is_input) one = Store(operand, std::move(one)).value;
+      if (is_input) one = Store(operand, one).value;
       operands.push_back(std::move(one));
     }
-    KILN_ASSIGN_OR_RETURN(std::vector<Tensor> computed, RunHostGraph(tail.graph, operands));
+    KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> computed, RunHostGraph(tail.graph, operands));
     for (size_t i = 0; i < results.size(); ++i) {
-      stored[i][static_cast<size_t>(image)] = Store(*results[i], std::move(computed[i]));
+      stored[i][static_cast<size_t>(image)] = Store(*results[i], computed[i]);
     }
     return OkStatus();
   };
