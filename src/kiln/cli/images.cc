@@ -265,7 +265,7 @@ StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network)
                        arrays->Find(network.inputs()[0]->name()).has_value();
     if (!named) arrays.reset();
   }
-  auto opened = arrays.has_value() ? OpenNamed(settings, *arrays, network, std::move(chosen.all))
+  auto opened = arrays.has_value() ? OpenNamed(settings, *arrays, network, chosen.all)
                                    : OpenFile(settings, network, std::move(chosen.all));
   if (opened.ok()) opened->own_preprocess = std::move(chosen.own);
   return opened;
