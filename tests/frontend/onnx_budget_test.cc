@@ -103,6 +103,20 @@ TEST(OnnxStructure, CountsFieldsOfAnotherWireType) {
   EXPECT_THAT(MessageOf(OutlineOnnx(path).status()), HasSubstr("holds too many nodes, attributes"));
 }
 
+// A shape that no tensor has counts no parameters.
+TEST(OnnxOutline, ShapesOfNegativeSizeCountNothing) {
+  onnx::ModelProto model;
+  auto* tensor = model.mutable_graph()->add_initializer();
+  tensor->set_data_type(onnx::TensorProto::FLOAT);
+  for (const int64_t dim : {int64_t{-3}, int64_t{1} << 40, int64_t{1} << 40}) tensor->add_dims(dim);
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-outline");
+  const fs::path path = folder.path() / "net.onnx";
+  std::ofstream(path, std::ios::binary) << model.SerializeAsString();
+  const auto outline = OutlineOnnx(path);
+  ASSERT_TRUE(outline.ok()) << outline.status();
+  EXPECT_EQ(outline->parameters, 0);
+}
+
 // 18 MB of empty nodes would take more than the budget of memory; they are refused before they are parsed.
 TEST(OnnxStructure, HoldsAtItsEdge) {
   const int64_t each = StructureBytes(std::string("\x3a\x02\x0a\x00", 4), *onnx::ModelProto::descriptor(), INT64_MAX) -

@@ -97,6 +97,16 @@ TEST(Rtlil, MemoriesAreNamedInStrings) {
             "  cell $memrd $3\n    parameter \\MEMID \"\\\\words\"\n  end\n");
 }
 
+// What no memory's name is made of stays as it is, however often it is written and read.
+TEST(Rtlil, StringsThatNameNoMemoryStay) {
+  for (const std::string string : {R"("$a b")", R"("$a\\b)", R"("$a" "$b")", R"("$)"}) {
+    const std::string text = "module \\m\n  cell $memrd \\c\n    parameter \\MEMID " + string + "\n  end\nend\n";
+    const auto design = ParseRtlil(text);
+    ASSERT_TRUE(design.ok()) << design.status();
+    EXPECT_EQ(ToRtlil(design->at("m"), "m", [](const std::string& name) { return name; }), text);
+  }
+}
+
 TEST(Rtlil, ABlackBoxHasPortsAlone) {
   const auto design = ParseRtlil(Text("7"));
   ASSERT_TRUE(design.ok());

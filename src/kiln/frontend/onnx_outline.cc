@@ -1,6 +1,7 @@
 #include "kiln/frontend/onnx_outline.h"
 
 #include <fmt/format.h>
+#include <algorithm>
 
 #include <set>
 
@@ -44,7 +45,7 @@ class Outliner {
       const auto element = FindElementTypeByOnnxCode(tensor.data_type());
       if (!element.has_value() || !IsFloat(*element)) continue;
       int64_t count = 1;
-      for (int64_t dim : tensor.dims()) count = SaturatingMul(count, dim);
+      for (int64_t dim : tensor.dims()) count = SaturatingMul(count, std::max<int64_t>(dim, 0));
       out_.parameters = SaturatingAdd(out_.parameters, count);
     }
     const auto list = [&](const auto& values, std::string& text) {

@@ -128,15 +128,18 @@ class Parser {
     return false;
   }
 
-  // A port of a memory names it in a string.
+  // A port of a memory names it in a string, which ends the line. Whatever else stands there is left as it is.
   std::string MemoryName(std::string_view line) {
     const size_t begin = line.find('"') + 1;
     std::string name;
-    for (size_t at = begin; at + 1 < line.size(); ++at) {
-      if (line[at] == '\\') ++at;
+    size_t at = begin;
+    for (; at < line.size() && line[at] != '"'; ++at) {
+      if (line[at] == '\\' && at + 1 < line.size()) ++at;
       name += line[at];
     }
-    if (!name.starts_with('$')) return std::string(line);
+    if (!name.starts_with('$') || at + 1 != line.size() || name.find(' ') != std::string::npos) {
+      return std::string(line);
+    }
     return std::string(line.substr(0, begin)) + Numbered(name) + '"';
   }
 
