@@ -188,6 +188,19 @@ TEST(SystolicIsa, CheckAcceptsAndRefuses) {
   EXPECT_THAT(fault([](I& i) { i.opcode = Opcode::kDepthwise; }), HasSubstr("16 input and 32 output channels"));
 }
 
+// Loops of 2^16 * 2^23 * 2^23 * 4 = 2^64 rows: 64 bits would hold none of them.
+TEST(SystolicIsa, RowsAreCountedWithoutOverflow) {
+  Instruction copy;
+  copy.opcode = Opcode::kVector;
+  copy.vector.operands.resize(1);
+  copy.vector.passes.resize(1);
+  copy.vector.passes[0].to_memory = true;
+  copy.vector.outer = {1 << 16, 1 << 23, 1 << 23, 4};
+  EXPECT_THAT(MessageOf(CheckInstruction(copy, Config())), HasSubstr("the loops make more than 17592186044416 rows"));
+  copy.vector.outer = {1, 1, 1, 1};
+  EXPECT_THAT(MessageOf(CheckInstruction(copy, Config())), testing::Not(HasSubstr("the loops")));
+}
+
 // Only a depthwise instruction has a user unit, only a matrix instruction a precision: the machine stops at others.
 TEST(SystolicIsa, HeadersOfOtherInstructionsNameNoUnitAndNoPrecision) {
   Config config;

@@ -196,7 +196,7 @@ void CheckVector(Checker& check, const VectorProgram& v, bool accumulators) {
   int64_t rows = 1;
   for (int32_t count : v.outer) {
     check.Between("a loop count", count, 1, kMaxExtent);
-    if (check.ok()) rows = rows > kMaxIterations ? rows : rows * count;
+    if (check.ok()) rows = rows > kMaxIterations / count ? kMaxIterations + 1 : rows * count;
   }
   check.Between("the row length", v.length, 1, kMaxExtent);
   check.Require(rows <= kMaxIterations, "the loops make more than {} rows", kMaxIterations);
