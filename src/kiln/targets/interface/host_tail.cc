@@ -1,7 +1,6 @@
 #include "kiln/targets/interface/host_tail.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <mutex>
 #include <optional>
@@ -16,13 +15,12 @@
 #include "kiln/ir/describe.h"
 #include "kiln/ir/shape_inference.h"
 #include "kiln/ir/work.h"
+#include "kiln/passes/rewrite.h"
 #include "kiln/support/parallel.h"
 #include "kiln/targets/interface/host_graph.h"
 
 namespace kiln {
 namespace {
-
-bool HasKnownShape(const Value* value) { return value->has_shape() && value->shape().IsKnown(); }
 
 bool AllShapesAreKnown(const Graph& graph) {
   const std::vector<Value*> values = graph.Values();

@@ -18,12 +18,10 @@ class ShortRows {
       : input_(input), output_(output), config_(config), make_view_(make_view), length_(input.shape.back()) {}
 
   std::optional<std::vector<VectorSpec>> Softmax(bool logarithm, const std::vector<Stage>& after) {
-    if (logarithm) {
-      LogSoftmaxByTrees(after);
-    } else if (length_ == 2) {
+    if (length_ == 2 && !logarithm) {
       SoftmaxOfPairs(after);
     } else {
-      SoftmaxByTrees(after);
+      SoftmaxByTrees(logarithm, after);
     }
     if (!stages_fit_) return std::nullopt;
     return std::move(specs_);
@@ -48,28 +46,23 @@ class ShortRows {
     }
   }
 
-  void SoftmaxByTrees(const std::vector<Stage>& after) {
+  // x - max(x) through exp; its sums give the last factor, or the last subtrahend of the logarithm.
+  void SoftmaxByTrees(bool logarithm, const std::vector<Stage>& after) {
     const View greatest = Tree("maxima", input_, StageOp::kMax, {});
     const View powers = Planes("exponentials", length_);
     Add(powers, {input_, Broadcast(greatest, input_.shape)},
         {With(StageOp::kSubtract, Argument::kOperand1), Exponential()});
-    const View inverse = Tree("sums", powers, StageOp::kAdd, {{.op = StageOp::kReciprocal}});
+    const Stage of_sum = logarithm ? Stage{.op = StageOp::kFunction, .function = NonlinearFunction::kLog}
+                                   : Stage{.op = StageOp::kReciprocal};
+    const View sums = Broadcast(Tree("sums", powers, StageOp::kAdd, {of_sum}), output_.shape);
+    std::vector<View> operands = {powers, sums};
     std::vector<Stage> stages = {With(StageOp::kMultiply, Argument::kOperand1)};
+    if (logarithm) {
+      operands = {input_, Broadcast(greatest, output_.shape), sums};
+      stages = {With(StageOp::kSubtract, Argument::kOperand1), With(StageOp::kSubtract, Argument::kOperand2)};
+    }
     stages.insert(stages.end(), after.begin(), after.end());
-    Add(output_, {powers, Broadcast(inverse, output_.shape)}, stages);
-  }
-
-  void LogSoftmaxByTrees(const std::vector<Stage>& after) {
-    const View greatest = Tree("maxima", input_, StageOp::kMax, {});
-    const View powers = Planes("exponentials", length_);
-    Add(powers, {input_, Broadcast(greatest, input_.shape)},
-        {With(StageOp::kSubtract, Argument::kOperand1), Exponential()});
-    const View logarithm =
-        Tree("sums", powers, StageOp::kAdd, {{.op = StageOp::kFunction, .function = NonlinearFunction::kLog}});
-    std::vector<Stage> stages = {With(StageOp::kSubtract, Argument::kOperand1),
-                                 With(StageOp::kSubtract, Argument::kOperand2)};
-    stages.insert(stages.end(), after.begin(), after.end());
-    Add(output_, {input_, Broadcast(greatest, output_.shape), Broadcast(logarithm, output_.shape)}, stages);
+    Add(output_, std::move(operands), stages);
   }
 
   // Combines the planes of a view pairwise as a reduction combines its lanes (isa.h, Reduce): plane i with plane i +
