@@ -8,6 +8,7 @@
 #include "kiln/cli/fidelity.h"
 #include "kiln/cli/flow.h"
 #include "kiln/execute/reference.h"
+#include "kiln/passes/rewrite.h"
 #include "kiln/quantise/accuracy.h"
 #include "kiln/quantise/scores.h"
 #include "kiln/report/text.h"
@@ -157,7 +158,7 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
   const int64_t at_once = program == nullptr ? 1 : program->images_at_once();
   // Results whose shapes depend on the data cannot be joined: their images run one at a time.
   const bool apart = std::any_of(network.outputs().begin(), network.outputs().end(),
-                                 [](const Value* output) { return !cli::HasFixedShape(*output); });
+                                 [](const Value* output) { return !HasKnownShape(output); });
   const int64_t timed = std::min({options.cycle_limit.value_or(at_once), count, apart ? 1 : count});
   // The first chunk holds all images that run at the cycle level, too.
   const int64_t chunk = apart ? 1 : std::max({options.chunk, timed, int64_t{1}});

@@ -16,9 +16,6 @@ namespace kiln::cli {
 // axis, all other axes of size 1.
 bool HasFormOfScores(const Value& output);
 
-// Whether an output of a network for one sample has a shape that does not depend on the data.
-inline bool HasFixedShape(const Value& output) { return output.has_shape() && output.shape().IsKnown(); }
-
 // Returns whether a network without labels is taken for a classifier: it has one output, in the form of scores, that is
 // not as large as its input (an autoencoder's is).
 bool IsClassifier(const Graph& network);

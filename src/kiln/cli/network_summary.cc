@@ -3,13 +3,9 @@
 #include <fmt/format.h>
 
 #include "kiln/ir/work.h"
+#include "kiln/passes/rewrite.h"
 
 namespace kiln::cli {
-namespace {
-
-bool Known(const Value* value) { return value != nullptr && value->has_shape() && value->shape().IsKnown(); }
-
-}  // namespace
 
 NetworkSummary Summarise(const Graph& graph) {
   NetworkSummary summary;
@@ -21,7 +17,7 @@ NetworkSummary Summarise(const Graph& graph) {
     if (macs == 0 && !node->info().Has(kMacs)) continue;
     row.macs += macs;
     summary.macs += macs;
-    if (!Known(node->result()) || !Known(node->operand(0))) summary.macs_known = false;
+    if (!HasKnownShape(node->result()) || !HasKnownShape(node->operand(0))) summary.macs_known = false;
   }
   summary.parameters = ParametersOf(graph);
   summary.parameter_bytes = ParameterBytesOf(graph);

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "kiln/cli/fidelity.h"
 #include "kiln/frontend/array_names.h"
 #include "kiln/ir/text.h"
+#include "kiln/passes/rewrite.h"
 
 namespace kiln {
 namespace {
@@ -48,7 +48,7 @@ Status OutputsFile::Describe(const Graph& network, const Graph* quantised) {
     Output output;
     output.name = value.name();
     output.array = ArrayNameOf(value.name());
-    if (!cli::HasFixedShape(value) && value.has_shape()) output.rank = value.shape().rank();
+    if (!HasKnownShape(&value) && value.has_shape()) output.rank = value.shape().rank();
     if (codes_ && quantised != nullptr) output.quantisation = quantised->outputs()[i]->quantisation();
     // A value that the network gives twice is written once.
     const bool again =
